@@ -1,0 +1,1 @@
+//! The system seen from outside.
