@@ -4,6 +4,9 @@
 //! Data flows one way: table -> counts -> score -> chain -> exchange -> pool -> result.
 
 pub mod data;
+pub mod elite;
 pub mod graph;
 pub mod ids;
 pub mod network;
+pub mod score;
+pub mod search;

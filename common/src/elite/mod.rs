@@ -1,0 +1,7 @@
+//! What chains share: rows, the pool that merges them, and what a stalled chain gets from it.
+
+mod pool;
+mod row;
+
+pub use pool::{Found, Keying, Pool};
+pub use row::{EliteRow, Structure};

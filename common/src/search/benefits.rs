@@ -1,0 +1,98 @@
+//! The benefit of every toggle of one node's parents: what a row of the Q-table knows about that
+//! node. It depends on (node, parents) alone, so rows that share a family share the vector.
+
+use crate::ids::{NodeIdx, Seed};
+use crate::score::LogScore;
+use std::sync::Arc;
+
+/// Gains of adding each absent parent to, and removing each present one from, one family.
+#[derive(Debug)]
+pub struct Benefits {
+    node: NodeIdx,
+    parents: Arc<[NodeIdx]>,
+    score: f64,
+    /// By node: the gain of toggling it; minus infinity where constraints forbid it or it can't gain.
+    gains: Box<[f64]>,
+    /// Toggles that gain, best first.
+    gaining: Box<[NodeIdx]>,
+    hash: u64,
+}
+
+/// Gains at or below this count as none.
+pub const MIN_GAIN: f64 = 1e-9;
+
+impl Benefits {
+    pub(crate) fn new(
+        node: NodeIdx,
+        parents: Arc<[NodeIdx]>,
+        score: f64,
+        gains: Box<[f64]>,
+    ) -> Self {
+        let mut gaining: Vec<NodeIdx> =
+            NodeIdx::all(gains.len()).filter(|other| gains[other.index()] > MIN_GAIN).collect();
+        gaining.sort_by(|a, b| gains[b.index()].total_cmp(&gains[a.index()]).then(a.cmp(b)));
+        let hash = family_hash(node, &parents);
+        Self { node, parents, score, gains, gaining: gaining.into_boxed_slice(), hash }
+    }
+
+    /// Returns the node.
+    #[must_use]
+    pub fn node(&self) -> NodeIdx {
+        self.node
+    }
+
+    /// Returns the parents that the gains refer to.
+    #[must_use]
+    pub fn parents(&self) -> &Arc<[NodeIdx]> {
+        &self.parents
+    }
+
+    /// Returns the local score of the family as it is.
+    #[must_use]
+    pub fn score(&self) -> LogScore {
+        LogScore::new(self.score)
+    }
+
+    #[inline]
+    pub(crate) fn score_value(&self) -> f64 {
+        self.score
+    }
+
+    /// Returns the gain of adding `other`, or of removing it where it is a parent.
+    #[must_use]
+    #[inline]
+    pub fn gain(&self, other: NodeIdx) -> f64 {
+        self.gains[other.index()]
+    }
+
+    /// Returns the toggles that gain, best first.
+    #[must_use]
+    #[inline]
+    pub fn gaining(&self) -> &[NodeIdx] {
+        &self.gaining
+    }
+
+    /// Returns a hash of (node, parents), for structure keys.
+    #[inline]
+    pub(crate) fn hash(&self) -> u64 {
+        self.hash
+    }
+
+    /// Returns how many bytes the vector of a family takes at most.
+    #[must_use]
+    pub fn bytes_for(nodes: usize, parents: usize, gaining: usize) -> usize {
+        size_of::<Self>() + 48 + nodes * size_of::<f64>() + (parents + gaining) * size_of::<NodeIdx>()
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        Self::bytes_for(self.gains.len(), self.parents.len(), self.gaining.len())
+    }
+}
+
+/// Returns a hash of (node, parents) that is the same on every machine.
+pub(crate) fn family_hash(node: NodeIdx, parents: &[NodeIdx]) -> u64 {
+    parents
+        .iter()
+        .fold(Seed(node.index() as u64).mix(0x5EED), |hash, parent| hash.mix(parent.index() as u64))
+        .0
+}
