@@ -5,7 +5,7 @@
 use super::benefits::{Benefits, MIN_GAIN};
 use super::problem::{Evaluator, OutOfBudget};
 use super::random::Random;
-use crate::graph::{Dag, Reach};
+use crate::graph::{Closure, Dag, Reach};
 use crate::ids::NodeIdx;
 use crate::score::LogScore;
 use std::sync::Arc;
@@ -25,6 +25,7 @@ pub struct Position {
     is_before: Vec<bool>,
     score: f64,
     reach: Reach,
+    closure: Closure,
 }
 
 /// One operation on a network.
@@ -50,6 +51,7 @@ impl Position {
             benefits.push(evaluator.benefits(node, dag.parents(node))?);
         }
         let score = benefits.iter().map(|family| family.score_value()).sum();
+        let closure = Closure::new(&dag);
         let mut position = Self {
             dag,
             benefits,
@@ -60,6 +62,7 @@ impl Position {
             is_before: vec![false; n],
             score,
             reach: Reach::default(),
+            closure,
         };
         for node in NodeIdx::all(n) {
             position.renew_bound(node);
@@ -95,6 +98,7 @@ impl Position {
         let legal = evaluator.constraints().may_add(&self.dag, from, to)
             && self.dag.add_edge_with(from, to, &mut self.reach).is_ok();
         if legal {
+            self.closure.note(from);
             self.touch(to);
         }
         legal
@@ -105,6 +109,7 @@ impl Position {
         let legal = !evaluator.constraints().is_required(from, to)
             && self.dag.remove_edge(from, to).is_ok();
         if legal {
+            self.closure.note(from);
             self.touch(to);
         }
         legal
@@ -120,6 +125,8 @@ impl Position {
         }
         let _ = self.dag.remove_edge(from, to);
         let _ = self.dag.add_edge_with(to, from, &mut self.reach);
+        self.closure.note(from);
+        self.closure.note(to);
         self.touch(from);
         self.touch(to);
         true
@@ -139,12 +146,8 @@ impl Position {
             self.is_before[family.node().index()] = false;
         }
         self.adopt(&before);
-        // Going back is not a change to go back from.
         self.before = before;
         self.before.clear();
-        for node in NodeIdx::all(self.dag.nodes()) {
-            self.is_before[node.index()] = false;
-        }
     }
 
     /// Takes over families of another network; the whole must be acyclic.
@@ -153,12 +156,14 @@ impl Position {
             let node = family.node();
             while let Some(&parent) = self.dag.parents(node).last() {
                 let _ = self.dag.remove_edge(parent, node);
+                self.closure.note(parent);
             }
         }
         for family in families {
             for &parent in family.parents().iter() {
                 let added = self.dag.add_edge_with(parent, family.node(), &mut self.reach);
                 debug_assert!(added.is_ok(), "families of one acyclic network");
+                self.closure.note(parent);
             }
         }
         for family in families {
@@ -206,25 +211,27 @@ impl Position {
         if self.changed.is_empty() {
             return Ok(());
         }
-        for at in 0..self.changed.len() {
-            let node = self.changed[at];
+        let mut outcome = Ok(());
+        let mut fetched = 0;
+        for &node in &self.changed {
             match evaluator.benefits(node, self.dag.parents(node)) {
                 Ok(family) => {
                     self.score += family.score_value() - self.benefits[node.index()].score_value();
                     self.benefits[node.index()] = family;
                     self.is_changed[node.index()] = false;
+                    fetched += 1;
                 }
                 Err(out) => {
-                    self.changed.drain(..at);
-                    return Err(out);
+                    outcome = Err(out);
+                    break;
                 }
             }
         }
-        for at in 0..self.changed.len() {
+        for at in 0..fetched {
             self.renew_bounds_around(self.changed[at]);
         }
-        self.changed.clear();
-        Ok(())
+        self.changed.drain(..fetched);
+        outcome
     }
 
     /// Takes the operation that gains most, ties at random, until none gains.
@@ -251,6 +258,7 @@ impl Position {
 
     /// Returns a legal operation with the largest gain, or none if no legal one gains.
     fn best_operation(&mut self, random: &mut Random) -> Option<Operation> {
+        self.closure.sweep(&self.dag);
         let mut best = Best { gain: MIN_GAIN, ties: 0, operation: None };
         for to in NodeIdx::all(self.dag.nodes()) {
             if self.bounds[to.index()] < best.gain {
@@ -264,15 +272,13 @@ impl Position {
                 }
                 if family.parents().binary_search(&from).is_ok() {
                     best.offer(gain, Operation::Delete(from, to), random);
-                } else if !self.dag.closes_cycle(from, to, &mut self.reach) {
+                } else if !self.closure.reaches(to, from) {
                     best.offer(gain, Operation::Add(from, to), random);
                 }
             }
             for &from in family.parents().iter() {
                 let gain = family.gain(from) + self.benefits[from.index()].gain(to);
-                if gain >= best.gain
-                    && !self.dag.reversal_closes_cycle(from, to, &mut self.reach)
-                {
+                if gain >= best.gain && !self.closure.has_detour(&self.dag, from, to) {
                     best.offer(gain, Operation::Reverse(from, to), random);
                 }
             }

@@ -1,0 +1,217 @@
+//! Exploration bursts, one function each: short disturbances of a local optimum from which the
+//! next climb starts. A burst has a kind and a place; what it brought is credited to both.
+
+use super::position::Position;
+use super::problem::Evaluator;
+use super::random::Random;
+use crate::graph::Dag;
+use crate::ids::NodeIdx;
+
+/// How a burst disturbs the network around its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum BurstKind {
+    /// One to four operations on edges near the place.
+    Shake,
+    /// All edges of the node are dropped.
+    Isolate,
+    /// The edges inside a small connected cluster are dropped, some at its border turned round.
+    Cluster,
+    /// About half of the node's edges are turned round or dropped.
+    Halve,
+    /// One parent is exchanged for the best other one.
+    Swap,
+}
+
+impl BurstKind {
+    /// All kinds, in order.
+    pub const ALL: [Self; 5] =
+        [Self::Shake, Self::Isolate, Self::Cluster, Self::Halve, Self::Swap];
+}
+
+/// Scratch space of the bursts.
+#[derive(Debug, Default)]
+pub struct Explorer {
+    edges: Vec<(NodeIdx, NodeIdx)>,
+    members: Vec<NodeIdx>,
+    is_member: Vec<bool>,
+}
+
+impl Explorer {
+    /// Disturbs the network.
+    pub fn burst(
+        &mut self,
+        kind: BurstKind,
+        place: NodeIdx,
+        position: &mut Position,
+        evaluator: &Evaluator,
+        random: &mut Random,
+    ) {
+        match kind {
+            BurstKind::Shake => self.shake(place, position, evaluator, random),
+            BurstKind::Isolate => self.isolate(place, position, evaluator),
+            BurstKind::Cluster => {
+                let size = 2 + random.below(4);
+                self.drop_region(place, size, position, evaluator, random);
+            }
+            BurstKind::Halve => self.halve(place, position, evaluator, random),
+            BurstKind::Swap => swap(place, position, evaluator, random),
+        }
+    }
+
+    fn shake(
+        &mut self,
+        place: NodeIdx,
+        position: &mut Position,
+        evaluator: &Evaluator,
+        random: &mut Random,
+    ) {
+        let operations = 1 + random.below(4);
+        let mut node = place;
+        for _ in 0..operations {
+            self.list_edges_of(node, position.dag());
+            if let Some(&(from, to)) = random.pick(&self.edges)
+                && random.chance(0.8)
+            {
+                if !random.chance(0.5) || !position.reverse(from, to, evaluator) {
+                    position.remove(from, to, evaluator);
+                }
+                node = if from == node { to } else { from };
+            } else {
+                let other = NodeIdx::new(random.below(position.dag().nodes()));
+                if other != node && !position.dag().has_edge(node, other) {
+                    position.add(other, node, evaluator);
+                }
+            }
+        }
+    }
+
+    fn isolate(&mut self, place: NodeIdx, position: &mut Position, evaluator: &Evaluator) {
+        self.list_edges_of(place, position.dag());
+        for &(from, to) in &self.edges {
+            position.remove(from, to, evaluator);
+        }
+    }
+
+    fn halve(
+        &mut self,
+        place: NodeIdx,
+        position: &mut Position,
+        evaluator: &Evaluator,
+        random: &mut Random,
+    ) {
+        self.list_edges_of(place, position.dag());
+        for at in 0..self.edges.len() {
+            let (from, to) = self.edges[at];
+            if random.chance(0.5) && (random.chance(0.5) || !position.reverse(from, to, evaluator))
+            {
+                position.remove(from, to, evaluator);
+            }
+        }
+    }
+
+    /// Drops the edges inside a connected region of about `size` nodes that holds `place`, and
+    /// turns about a third of the edges at its border round.
+    pub fn drop_region(
+        &mut self,
+        place: NodeIdx,
+        size: usize,
+        position: &mut Position,
+        evaluator: &Evaluator,
+        random: &mut Random,
+    ) {
+        self.grow_region(place, size, position.dag(), random);
+        for at in 0..self.members.len() {
+            let node = self.members[at];
+            self.list_edges_of(node, position.dag());
+            for &(from, to) in &self.edges {
+                let other = if from == node { to } else { from };
+                if self.is_member[other.index()] {
+                    position.remove(from, to, evaluator);
+                } else if random.chance(0.3) {
+                    position.reverse(from, to, evaluator);
+                }
+            }
+        }
+    }
+
+    /// Collects a random connected region.
+    fn grow_region(&mut self, place: NodeIdx, size: usize, dag: &Dag, random: &mut Random) {
+        self.is_member.clear();
+        self.is_member.resize(dag.nodes(), false);
+        self.members.clear();
+        self.members.push(place);
+        self.is_member[place.index()] = true;
+        let mut misses = 0;
+        while self.members.len() < size && misses < 4 * size + 16 {
+            let node = self.members[random.below(self.members.len())];
+            let (parents, children) = (dag.parents(node), dag.children(node));
+            let degree = parents.len() + children.len();
+            if degree == 0 {
+                misses += 1;
+                continue;
+            }
+            let at = random.below(degree);
+            let next = parents.get(at).copied().unwrap_or_else(|| children[at - parents.len()]);
+            if self.is_member[next.index()] {
+                misses += 1;
+            } else {
+                self.is_member[next.index()] = true;
+                self.members.push(next);
+            }
+        }
+    }
+
+    fn list_edges_of(&mut self, node: NodeIdx, dag: &Dag) {
+        self.edges.clear();
+        self.edges.extend(dag.parents(node).iter().map(|&parent| (parent, node)));
+        self.edges.extend(dag.children(node).iter().map(|&child| (node, child)));
+    }
+}
+
+/// Removes a random parent and adds one of the best others.
+fn swap(place: NodeIdx, position: &mut Position, evaluator: &Evaluator, random: &mut Random) {
+    if let Some(&parent) = random.pick(position.dag().parents(place)) {
+        position.remove(parent, place, evaluator);
+    }
+    // Gains of the family before the removal still tell which nodes are close to worth it.
+    let family = &position.benefits()[place.index()];
+    let mut best: Option<(f64, NodeIdx)> = None;
+    for other in NodeIdx::all(position.dag().nodes()) {
+        let gain = family.gain(other);
+        if gain > f64::NEG_INFINITY
+            && family.parents().binary_search(&other).is_err()
+            && random.chance(0.5)
+            && best.is_none_or(|(known, _)| gain > known)
+        {
+            best = Some((gain, other));
+        }
+    }
+    if let Some((_, other)) = best {
+        position.add(other, place, evaluator);
+    }
+}
+
+/// Turns covered edges round at random: the network stays in its equivalence class, and its score
+/// stays the same. An edge `from -> to` is covered if `to` has the parents of `from`, and `from`.
+pub fn walk_in_class(
+    steps: usize,
+    position: &mut Position,
+    evaluator: &Evaluator,
+    random: &mut Random,
+) {
+    for _ in 0..steps {
+        let to = NodeIdx::new(random.below(position.dag().nodes()));
+        let Some(&from) = random.pick(position.dag().parents(to)) else {
+            continue;
+        };
+        if is_covered(position.dag(), from, to) {
+            position.reverse(from, to, evaluator);
+        }
+    }
+}
+
+fn is_covered(dag: &Dag, from: NodeIdx, to: NodeIdx) -> bool {
+    let (above, below) = (dag.parents(from), dag.parents(to));
+    below.len() == above.len() + 1
+        && above.iter().all(|parent| below.binary_search(parent).is_ok())
+}
