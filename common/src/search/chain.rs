@@ -1,130 +1,197 @@
-//! RLBayes, the default search.
-use super::explore::{BurstKind, Explorer, walk_in_class};
-use super::position::Position;
-use super::problem::{Evaluator, OutOfBudget};
+//! What every search is to the rest of the system: a chain that makes one step at a time, reports
+//! the rows that it finds, and may take seeds from others.
+
+use super::benefits::MIN_GAIN;
+use super::problem::Evaluator;
 use super::random::Random;
-use super::recombine::recombine;
-use crate::elite::{EliteRow, Structure};
-use crate::ids::{NodeIdx, Seed};
+use crate::elite::{EliteRow, Found};
+use crate::ids::Seed;
 use crate::score::LogScore;
 
-/// Lab settings.
-#[derive(Clone, Debug)]
-pub struct Tuning {
-    pub temperature: f64,
-    pub stall: u64,
-    pub walk: usize,
-    pub region: f64,
-    pub kinds: Vec<f64>,
-    pub learn: bool,
+/// A search in progress. It owns its generator; same seed, same trace.
+pub trait Chain: Send {
+    /// Makes one step: an iteration of the paper's walk, an episode of the default search.
+    fn step(&mut self) -> StepOutcome;
+
+    /// Returns what every chain has.
+    fn core(&self) -> &ChainCore;
+
+    /// Returns what every chain has, to be changed.
+    fn core_mut(&mut self) -> &mut ChainCore;
+
+    /// Tells whether the chain wants seeds: its best has not improved for long.
+    fn wants_seeds(&self) -> bool {
+        false
+    }
+
+    /// Takes rows of other chains; what became of them is told by the core's counts.
+    fn give_seeds(&mut self, seeds: Seeds) {
+        drop(seeds);
+    }
+
+    /// Returns everything needed to go on exactly as if the chain had never stopped.
+    fn save(&self) -> SavedChain;
 }
 
-/// One chain.
+/// What every chain has: its way to scores, its generator, its best row and its counters.
 #[derive(Debug)]
-pub struct Chain {
+pub struct ChainCore {
+    /// The way to scores.
     pub evaluator: Evaluator,
-    pub position: Position,
-    random: Random,
-    explorer: Explorer,
-    pub best: EliteRow,
-    pub run_best: f64,
-    pub since_best: u64,
-    pub episodes: u64,
-    tuning: Tuning,
-    pub accepted: u64,
-    pub wins: [f64; 5],
-    pub tries: [f64; 5],
-    weight: Vec<f64>,
+    /// The generator.
+    pub random: Random,
+    /// Steps made.
+    pub iterations: u64,
+    /// What became of seeds.
+    pub seeds: SeedCounts,
+    best: Option<EliteRow>,
+    best_is_new: bool,
+    finds: Vec<(Found, EliteRow)>,
 }
 
-impl Chain {
-    pub fn new(mut evaluator: Evaluator, start: crate::graph::Dag, seed: Seed, tuning: Tuning) -> Result<Self, OutOfBudget> {
-        let mut random = Random::new(seed);
-        let n = start.nodes();
-        let mut position = Position::new(start, &mut evaluator)?;
-        position.climb(&mut evaluator, &mut random)?;
-        position.mark();
-        let best = row_of(&position);
-        let run_best = best.score.value();
-        Ok(Self { evaluator, position, random, explorer: Explorer::default(), best, run_best, since_best: 0, episodes: 0, tuning, accepted: 0, wins: [0.0; 5], tries: [0.0; 5], weight: vec![1.0; n] })
-    }
-
-    pub fn episode(&mut self) -> Result<(), OutOfBudget> {
-        self.episodes += 1;
-        if self.tuning.walk > 0 && self.random.chance(0.5) {
-            let steps = 1 + self.random.below(self.tuning.walk);
-            walk_in_class(steps, &mut self.position, &self.evaluator, &mut self.random);
-            self.position.refresh(&mut self.evaluator)?;
-        }
-        self.position.mark();
-        let before = self.position.score().value();
-        let kind = self.draw_kind();
-        let place = self.draw_place();
-        let bursts = if self.random.chance(0.2) { 2 } else { 1 };
-        let ev0 = self.evaluator.evaluations();
-        for _ in 0..bursts {
-            self.explorer.burst(kind, place, &mut self.position, &self.evaluator, &mut self.random);
-        }
-        self.position.climb(&mut self.evaluator, &mut self.random)?;
-        let after = self.position.score().value();
-        let k = kind as usize;
-        self.tries[k] += (self.evaluator.evaluations() - ev0) as f64;
-        let delta = after - before;
-        if delta > 1e-9 { self.wins[k] += 1.0; }
-        if self.tuning.learn {
-            let w = &mut self.weight[place.index()];
-            if delta > 1e-9 { *w += 4.0; } else { *w = (*w * 0.97).max(0.2); }
-        }
-        let accept = delta >= 0.0 || (self.tuning.temperature > 0.0 && self.random.unit() < (delta / self.tuning.temperature).exp());
-        if !accept {
-            self.position.back_to_mark();
-        } else { self.accepted += 1; }
-        let now = self.position.score().value();
-        if now > self.run_best + 1e-9 {
-            self.run_best = now;
-            self.since_best = 0;
-            if now > self.best.score.value() + 1e-9 { self.best = row_of(&self.position); }
-        } else {
-            self.since_best += 1;
-        }
-        Ok(())
-    }
-    fn draw_kind(&mut self) -> BurstKind {
-        let total: f64 = self.tuning.kinds.iter().sum();
-        let mut x = self.random.unit() * total;
-        for (k, w) in BurstKind::ALL.iter().zip(&self.tuning.kinds) { if x < *w { return *k; } x -= w; }
-        BurstKind::Cluster
-    }
-    fn draw_place(&mut self) -> NodeIdx {
-        let n = self.position.dag().nodes();
-        if !self.tuning.learn { return NodeIdx::new(self.random.below(n)); }
-        loop {
-            let at = self.random.below(n);
-            if self.random.unit() * 5.0 < self.weight[at] { return NodeIdx::new(at); }
-        }
-    }
-    pub fn stalled(&self) -> bool { self.since_best >= self.tuning.stall }
-    pub fn reseed(&mut self, base: &EliteRow, mate: &EliteRow) -> Result<(), OutOfBudget> {
-        self.position.move_to(base.structure.families(), &mut self.evaluator)?;
-        let n = self.position.dag().nodes();
-        let place = NodeIdx::new(self.random.below(n));
-        let size = ((n as f64 * self.tuning.region) as usize).max(2);
-        self.explorer.drop_region(place, size, &mut self.position, &self.evaluator, &mut self.random);
-        self.position.climb(&mut self.evaluator, &mut self.random)?;
-        let child = recombine(&row_of(&self.position), mate, &mut self.evaluator)?;
-        self.position.move_to(child.structure.families(), &mut self.evaluator)?;
-        self.position.climb(&mut self.evaluator, &mut self.random)?;
-        self.position.mark();
-        self.since_best = 0;
-        self.run_best = self.position.score().value();
-        if self.run_best > self.best.score.value() + 1e-9 { self.best = row_of(&self.position); }
-        Ok(())
-    }
-    pub fn row(&self) -> EliteRow { row_of(&self.position) }
+/// What a step did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StepOutcome {
+    /// The chain can go on.
+    Ran,
+    /// The evaluation limit does not reach for another step.
+    OutOfBudget,
+    /// There is nothing left to try.
+    Exhausted,
 }
 
-fn row_of(position: &Position) -> EliteRow {
-    let families = position.benefits().iter().map(|f| f.parents().clone()).collect();
-    let score: f64 = position.benefits().iter().map(|f| f.score().value()).sum();
-    EliteRow { structure: Structure::from_families(families), score: LogScore::new(score) }
+/// Rows of others for a chain: theta-transfer across chains and machines.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seeds {
+    /// Elite rows; the first is the one to start from.
+    pub rows: Vec<EliteRow>,
+    /// What random choices about them start from, drawn from the search's seed.
+    pub draw: Seed,
+}
+
+/// What became of the seeds that a chain was given.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SeedCounts {
+    /// Rows received.
+    pub received: u64,
+    /// Rows that entered the chain's Q-table.
+    pub entered: u64,
+    /// Rows that became the current row.
+    pub made_current: u64,
+}
+
+/// A chain's state for storing: plain numbers and rows whose meaning is the search's own.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SavedChain {
+    /// State of the generator.
+    pub random: [u64; 4],
+    /// Steps made.
+    pub iterations: u64,
+    /// Evaluations asked for.
+    pub evaluations: u64,
+    /// Evaluations counted from the data.
+    pub computed: u64,
+    /// What became of seeds.
+    pub seeds: SeedCounts,
+    /// The best row.
+    pub best: Option<EliteRow>,
+    /// Further structures with their scores.
+    pub rows: Vec<EliteRow>,
+    /// Whole numbers.
+    pub integers: Vec<u64>,
+    /// Other numbers.
+    pub numbers: Vec<f64>,
+}
+
+/// The stored state does not fit the search that should go on from it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the stored chain does not fit this search")]
+pub struct UnfitState;
+
+impl ChainCore {
+    /// How many rows wait to be reported at most; older ones go first.
+    const MOST_FINDS: usize = 64;
+
+    /// Starts afresh.
+    #[must_use]
+    pub fn new(evaluator: Evaluator, seed: Seed) -> Self {
+        Self {
+            evaluator,
+            random: Random::new(seed),
+            iterations: 0,
+            seeds: SeedCounts::default(),
+            best: None,
+            best_is_new: false,
+            finds: Vec::new(),
+        }
+    }
+
+    /// Goes on from a stored state; the best row is reported again.
+    #[must_use]
+    pub fn resume(mut evaluator: Evaluator, saved: &SavedChain) -> Self {
+        evaluator.resume(saved.evaluations, saved.computed);
+        Self {
+            evaluator,
+            random: Random::from_state(saved.random),
+            iterations: saved.iterations,
+            seeds: saved.seeds,
+            best: saved.best.clone(),
+            best_is_new: saved.best.is_some(),
+            finds: Vec::new(),
+        }
+    }
+
+    /// Returns what is common to all stored chains.
+    #[must_use]
+    pub fn save(&self) -> SavedChain {
+        SavedChain {
+            random: self.random.state(),
+            iterations: self.iterations,
+            evaluations: self.evaluator.evaluations(),
+            computed: self.evaluator.computed(),
+            seeds: self.seeds,
+            best: self.best.clone(),
+            ..SavedChain::default()
+        }
+    }
+
+    /// Returns the best row so far; none before the first structure is scored.
+    #[must_use]
+    pub fn best(&self) -> Option<&EliteRow> {
+        self.best.as_ref()
+    }
+
+    /// Keeps a row as the best if its score is better, and tells whether it was.
+    pub fn offer(&mut self, score: LogScore, row: impl FnOnce() -> EliteRow) -> bool {
+        let better =
+            self.best.as_ref().is_none_or(|best| score.value() > best.score.value() + MIN_GAIN);
+        if better {
+            self.best = Some(row());
+            self.best_is_new = true;
+        }
+        better
+    }
+
+    /// Notes a row that is worth sharing though it is not the best.
+    pub fn note_find(&mut self, found: Found, row: EliteRow) {
+        if self.finds.len() == Self::MOST_FINDS {
+            self.finds.remove(0);
+        }
+        self.finds.push((found, row));
+    }
+
+    /// Tells whether the best row is one that was not handed over yet.
+    #[must_use]
+    pub fn has_record(&self) -> bool {
+        self.best_is_new
+    }
+
+    /// Hands over the rows worth sharing that were found since the last call.
+    pub fn take_finds(&mut self) -> Vec<(Found, EliteRow)> {
+        let mut finds = std::mem::take(&mut self.finds);
+        if std::mem::take(&mut self.best_is_new) {
+            finds.extend(self.best.iter().map(|row| (Found::Best, row.clone())));
+        }
+        finds
+    }
 }

@@ -1,18 +1,21 @@
 //! Searches for the network with the highest score.
 
+pub mod baseline;
 mod benefits;
-pub mod chain;
+mod chain;
 mod constraints;
-mod explore;
+mod operation;
+pub mod paper;
 mod position;
 mod problem;
 mod random;
-mod recombine;
+pub mod rlbayes;
 
+pub(crate) use benefits::family_hash;
 pub use benefits::{Benefits, MIN_GAIN};
+pub use chain::{Chain, ChainCore, SavedChain, SeedCounts, Seeds, StepOutcome, UnfitState};
 pub use constraints::{ConstraintError, Constraints, NamedConstraints};
-pub use explore::{BurstKind, Explorer, walk_in_class};
-pub use position::{Operation, Position};
+pub use operation::Operation;
+pub use position::Position;
 pub use problem::{Evaluator, OutOfBudget, Problem};
 pub use random::Random;
-pub use recombine::recombine;

@@ -3,8 +3,10 @@
 //! families and a glance at one number a node.
 
 use super::benefits::{Benefits, MIN_GAIN};
+use super::operation::Operation;
 use super::problem::{Evaluator, OutOfBudget};
 use super::random::Random;
+use crate::elite::{EliteRow, Structure};
 use crate::graph::{Closure, Dag, Reach};
 use crate::ids::NodeIdx;
 use crate::score::LogScore;
@@ -26,17 +28,6 @@ pub struct Position {
     score: f64,
     reach: Reach,
     closure: Closure,
-}
-
-/// One operation on a network.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Operation {
-    /// Adds the edge.
-    Add(NodeIdx, NodeIdx),
-    /// Removes the edge.
-    Delete(NodeIdx, NodeIdx),
-    /// Turns the edge round; named by the edge as it is before.
-    Reverse(NodeIdx, NodeIdx),
 }
 
 impl Position {
@@ -243,17 +234,79 @@ impl Position {
         evaluator: &mut Evaluator,
         random: &mut Random,
     ) -> Result<(), OutOfBudget> {
-        self.refresh(evaluator)?;
-        while let Some(operation) = self.best_operation(random) {
-            let legal = match operation {
-                Operation::Add(from, to) => self.add(from, to, evaluator),
-                Operation::Delete(from, to) => self.remove(from, to, evaluator),
-                Operation::Reverse(from, to) => self.reverse(from, to, evaluator),
-            };
-            debug_assert!(legal, "only legal operations are proposed");
-            self.refresh(evaluator)?;
-        }
+        while self.climb_step(evaluator, random)? {}
         Ok(())
+    }
+
+    /// Takes the one operation that gains most; tells whether there was one.
+    ///
+    /// # Errors
+    /// If the budget is used up.
+    pub fn climb_step(
+        &mut self,
+        evaluator: &mut Evaluator,
+        random: &mut Random,
+    ) -> Result<bool, OutOfBudget> {
+        self.refresh(evaluator)?;
+        let Some(operation) = self.best_operation(random) else {
+            return Ok(false);
+        };
+        let legal = self.apply(operation, evaluator);
+        debug_assert!(legal, "only legal operations are proposed");
+        self.refresh(evaluator)?;
+        Ok(true)
+    }
+
+    /// Carries an operation out if it is legal, and tells whether it was.
+    pub fn apply(&mut self, operation: Operation, evaluator: &Evaluator) -> bool {
+        match operation {
+            Operation::Add(from, to) => self.add(from, to, evaluator),
+            Operation::Delete(from, to) => self.remove(from, to, evaluator),
+            Operation::Reverse(from, to) => self.reverse(from, to, evaluator),
+        }
+    }
+
+    /// Returns the gain of a legal operation, or none where it is illegal; the position must be
+    /// up to date.
+    #[must_use]
+    pub fn legal_gain(&mut self, operation: Operation) -> Option<f64> {
+        self.closure.sweep(&self.dag);
+        let (from, to) = operation.edge();
+        let gain = match operation {
+            Operation::Add(..) => {
+                let legal = !self.dag.has_edge(from, to) && !self.closure.reaches(to, from);
+                legal.then(|| self.benefits[to.index()].gain(from))
+            }
+            Operation::Delete(..) => {
+                self.dag.has_edge(from, to).then(|| self.benefits[to.index()].gain(from))
+            }
+            Operation::Reverse(..) => {
+                let legal = self.dag.has_edge(from, to)
+                    && !self.closure.has_detour(&self.dag, from, to);
+                legal.then(|| {
+                    self.benefits[to.index()].gain(from) + self.benefits[from.index()].gain(to)
+                })
+            }
+        };
+        gain.filter(|&gain| gain > f64::NEG_INFINITY)
+    }
+
+    /// Returns the network as a row; the position must be up to date.
+    #[must_use]
+    pub fn row(&self) -> EliteRow {
+        debug_assert!(self.changed.is_empty(), "refreshed before it is reported");
+        let families = self.benefits.iter().map(|family| Arc::clone(family.parents())).collect();
+        let score = self.benefits.iter().map(|family| family.score_value()).sum();
+        EliteRow {
+            structure: Structure::from_families(families),
+            score: LogScore::new(score),
+        }
+    }
+
+    /// Tells whether all benefit vectors are up to date.
+    #[must_use]
+    pub fn is_fresh(&self) -> bool {
+        self.changed.is_empty()
     }
 
     /// Returns a legal operation with the largest gain, or none if no legal one gains.

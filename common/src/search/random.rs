@@ -1,19 +1,46 @@
-//! The one random generator of the project: named and portable, so that a seed means the same
-//! trace on every machine and with every version of the rand crate's own default generators.
+//! The one random generator of the project: named and portable (xoshiro256++, Blackman and Vigna
+//! 2019), so that a seed means the same trace on every machine; its state can be stored.
 
 use crate::ids::Seed;
-use rand::{Rng, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use rand::TryRng;
+use std::convert::Infallible;
 
-/// A seeded generator (xoshiro256++).
+/// A seeded xoshiro256++ generator; works with everything in the `rand` crate.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Random(Xoshiro256PlusPlus);
+pub struct Random([u64; 4]);
 
 impl Random {
     /// Starts from a seed.
     #[must_use]
     pub fn new(seed: Seed) -> Self {
-        Self(Xoshiro256PlusPlus::seed_from_u64(seed.0))
+        Self(std::array::from_fn(|word| seed.mix(word as u64).0))
+    }
+
+    /// Goes on from a stored state; all zeros, which no generator ever has, counts as seed 0.
+    #[must_use]
+    pub fn from_state(state: [u64; 4]) -> Self {
+        if state == [0; 4] { Self::new(Seed(0)) } else { Self(state) }
+    }
+
+    /// Returns the state, for storing.
+    #[must_use]
+    pub fn state(&self) -> [u64; 4] {
+        self.0
+    }
+
+    /// Returns 64 random bits.
+    #[inline]
+    pub fn bits(&mut self) -> u64 {
+        let s = &mut self.0;
+        let result = s[0].wrapping_add(s[3]).rotate_left(23).wrapping_add(s[0]);
+        let t = s[1] << 17;
+        s[2] ^= s[0];
+        s[3] ^= s[1];
+        s[1] ^= s[2];
+        s[0] ^= s[3];
+        s[2] ^= t;
+        s[3] = s[3].rotate_left(45);
+        result
     }
 
     /// Returns a whole number below `limit`, each with the same chance (Lemire's method).
@@ -25,7 +52,7 @@ impl Random {
         assert!(limit > 0, "nothing to choose from");
         let limit = limit as u64;
         loop {
-            let product = u128::from(self.0.next_u64()) * u128::from(limit);
+            let product = u128::from(self.bits()) * u128::from(limit);
             #[expect(clippy::cast_possible_truncation, reason = "the low half is wanted")]
             let low = product as u64;
             if low >= limit || low >= limit.wrapping_neg() % limit {
@@ -39,7 +66,7 @@ impl Random {
     #[inline]
     pub fn unit(&mut self) -> f64 {
         #[expect(clippy::cast_precision_loss, reason = "53 bits fit")]
-        let bits = (self.0.next_u64() >> 11) as f64;
+        let bits = (self.bits() >> 11) as f64;
         bits * (1.0 / 9_007_199_254_740_992.0)
     }
 
@@ -47,6 +74,12 @@ impl Random {
     #[inline]
     pub fn chance(&mut self, p: f64) -> bool {
         self.unit() < p
+    }
+
+    /// Returns a normally distributed number with mean 0 and variance 1 (Box and Muller).
+    pub fn normal(&mut self) -> f64 {
+        let radius = libm::sqrt(-2.0 * libm::log(1.0 - self.unit()));
+        radius * libm::cos(std::f64::consts::TAU * self.unit())
     }
 
     /// Returns one of the items, each with the same chance.
@@ -60,5 +93,57 @@ impl Random {
         for last in (1..items.len()).rev() {
             items.swap(last, self.below(last + 1));
         }
+    }
+}
+
+impl TryRng for Random {
+    type Error = Infallible;
+
+    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
+        #[expect(clippy::cast_possible_truncation, reason = "the high half is wanted")]
+        Ok((self.bits() >> 32) as u32)
+    }
+
+    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
+        Ok(self.bits())
+    }
+
+    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Infallible> {
+        for chunk in bytes.chunks_mut(8) {
+            chunk.copy_from_slice(&self.bits().to_le_bytes()[..chunk.len()]);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::{Rng, SeedableRng};
+
+    #[test]
+    fn the_bits_are_those_of_the_named_generator() {
+        let state = [1u64, 2, 3, 4];
+        let mut seed = [0u8; 32];
+        for (bytes, word) in seed.chunks_mut(8).zip(state) {
+            bytes.copy_from_slice(&word.to_le_bytes());
+        }
+        let mut theirs = rand_xoshiro::Xoshiro256PlusPlus::from_seed(seed);
+        let mut ours = Random::from_state(state);
+        for _ in 0..1000 {
+            assert_eq!(ours.bits(), theirs.next_u64());
+        }
+        let mut again = Random::from_state(ours.state());
+        assert_eq!(again.bits(), ours.bits());
+    }
+
+    #[test]
+    fn numbers_below_a_limit_are_evenly_spread() {
+        let mut random = Random::new(Seed(7));
+        let mut counts = [0u32; 5];
+        for _ in 0..50_000 {
+            counts[random.below(5)] += 1;
+        }
+        assert!(counts.iter().all(|&count| (9_500..10_500).contains(&count)), "{counts:?}");
     }
 }

@@ -1,0 +1,7 @@
+//! The searches that RLBayes is compared with, one file each, on the same scorer and counters.
+
+mod hill_climbing;
+mod tabu;
+
+pub use hill_climbing::{HillClimbing, HillClimbingParams};
+pub use tabu::{Tabu, TabuParams};

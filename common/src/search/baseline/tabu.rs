@@ -1,0 +1,182 @@
+//! Tabu search: always the best operation that does not lead back to one of the last networks,
+//! also when it loses; stops after a number of operations without a new best.
+
+use crate::graph::Dag;
+use crate::ids::{NodeIdx, Seed};
+use crate::search::{Chain, ChainCore, Evaluator, Operation, OutOfBudget, Position};
+use crate::search::{SavedChain, StepOutcome, UnfitState, family_hash};
+use std::collections::VecDeque;
+
+/// How long tabu search remembers, and how patient it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TabuParams {
+    /// How many networks are remembered.
+    pub list: usize,
+    /// How many operations in a row may bring no new best.
+    pub patience: u64,
+}
+
+impl Default for TabuParams {
+    fn default() -> Self {
+        Self { list: 100, patience: 100 }
+    }
+}
+
+/// A tabu chain; a step is one operation.
+#[derive(Debug)]
+pub struct Tabu {
+    core: ChainCore,
+    params: TabuParams,
+    start: Dag,
+    position: Option<Position>,
+    /// Keys of the last networks, oldest first.
+    visited: VecDeque<u64>,
+    without_gain: u64,
+}
+
+impl Tabu {
+    /// Prepares a chain; nothing is scored before the first step.
+    #[must_use]
+    pub fn new(evaluator: Evaluator, start: Dag, seed: Seed, params: TabuParams) -> Self {
+        let core = ChainCore::new(evaluator, seed);
+        Self { core, params, start, position: None, visited: VecDeque::new(), without_gain: 0 }
+    }
+
+    /// Goes on from a stored state.
+    ///
+    /// # Errors
+    /// If the state is not one of this search.
+    pub fn resume(
+        evaluator: Evaluator,
+        start: Dag,
+        params: TabuParams,
+        saved: &SavedChain,
+    ) -> Result<Self, UnfitState> {
+        let Some((&without_gain, visited)) = saved.integers.split_first() else {
+            return Err(UnfitState);
+        };
+        let start = match saved.rows.as_slice() {
+            [] => start,
+            [current] => current.structure.to_dag().map_err(|_| UnfitState)?,
+            _ => return Err(UnfitState),
+        };
+        let core = ChainCore::resume(evaluator, saved);
+        let visited = visited.iter().copied().collect();
+        Ok(Self { core, params, start, position: None, visited, without_gain })
+    }
+
+    fn try_step(&mut self) -> Result<StepOutcome, OutOfBudget> {
+        let mut position = match self.position.take() {
+            Some(position) => position,
+            None => Position::new(self.start.clone(), &mut self.core.evaluator)?,
+        };
+        self.core.offer(position.score(), || position.row());
+        if self.visited.is_empty() {
+            self.visited.push_back(key_of(position.dag()));
+        }
+        let patient = self.without_gain < self.params.patience;
+        let next = if patient { self.best_allowed(&mut position) } else { None };
+        let Some((operation, key)) = next else {
+            self.position = Some(position);
+            return Ok(StepOutcome::Exhausted);
+        };
+        position.apply(operation, &self.core.evaluator);
+        let refreshed = position.refresh(&mut self.core.evaluator);
+        let position = self.position.insert(position);
+        refreshed?;
+        self.visited.push_back(key);
+        if self.visited.len() > self.params.list {
+            self.visited.pop_front();
+        }
+        if self.core.offer(position.score(), || position.row()) {
+            self.without_gain = 0;
+        } else {
+            self.without_gain += 1;
+        }
+        Ok(StepOutcome::Ran)
+    }
+
+    /// Returns the best legal operation that leads to no remembered network, ties at random.
+    fn best_allowed(&mut self, position: &mut Position) -> Option<(Operation, u64)> {
+        let n = position.dag().nodes();
+        let here = key_of(position.dag());
+        let mut best: Option<(f64, Operation, u64)> = None;
+        let mut ties = 0;
+        for number in 0..Operation::count(n) {
+            let operation = Operation::from_number(number, n);
+            let Some(gain) = position.legal_gain(operation) else {
+                continue;
+            };
+            if best.is_some_and(|(known, _, _)| gain < known) {
+                continue;
+            }
+            let key = key_after(position.dag(), operation, here);
+            if self.visited.contains(&key) {
+                continue;
+            }
+            if best.is_none_or(|(known, _, _)| gain > known) {
+                ties = 0;
+            }
+            ties += 1;
+            if self.core.random.below(ties) == 0 {
+                best = Some((gain, operation, key));
+            }
+        }
+        best.map(|(_, operation, key)| (operation, key))
+    }
+}
+
+/// Returns a key of a network: the sum of its families' hashes.
+fn key_of(dag: &Dag) -> u64 {
+    NodeIdx::all(dag.nodes())
+        .map(|node| family_hash(node, dag.parents(node)))
+        .fold(0, u64::wrapping_add)
+}
+
+/// Returns the key that a network has after an operation.
+fn key_after(dag: &Dag, operation: Operation, key: u64) -> u64 {
+    let toggled = |node: NodeIdx, other: NodeIdx| {
+        let mut parents = dag.parents(node).to_vec();
+        match parents.binary_search(&other) {
+            Ok(at) => {
+                parents.remove(at);
+            }
+            Err(at) => parents.insert(at, other),
+        }
+        family_hash(node, &parents).wrapping_sub(family_hash(node, dag.parents(node)))
+    };
+    let (from, to) = operation.edge();
+    let change = toggled(to, from);
+    match operation {
+        Operation::Reverse(..) => key.wrapping_add(change).wrapping_add(toggled(from, to)),
+        Operation::Add(..) | Operation::Delete(..) => key.wrapping_add(change),
+    }
+}
+
+impl Chain for Tabu {
+    fn step(&mut self) -> StepOutcome {
+        let outcome = self.try_step().unwrap_or(StepOutcome::OutOfBudget);
+        if outcome == StepOutcome::Ran {
+            self.core.iterations += 1;
+        }
+        outcome
+    }
+
+    fn core(&self) -> &ChainCore {
+        &self.core
+    }
+
+    fn core_mut(&mut self) -> &mut ChainCore {
+        &mut self.core
+    }
+
+    fn save(&self) -> SavedChain {
+        let current = self.position.as_ref().filter(|position| position.is_fresh());
+        let integers = std::iter::once(self.without_gain).chain(self.visited.iter().copied());
+        SavedChain {
+            rows: current.map(Position::row).into_iter().collect(),
+            integers: integers.collect(),
+            ..self.core.save()
+        }
+    }
+}
