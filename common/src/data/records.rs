@@ -163,7 +163,7 @@ impl<R: Read> RecordReader<R> {
     ) -> Result<bool, RecordError> {
         record.clear(self.line);
         let mut quoting = Quoting::Outside;
-        // Where the kept bytes of the cell may end at most; kept up to date by `start_cell` below.
+        // Not kept, but counted, so that white space without end is a cell that is too long.
         let mut blanks_behind_quote = 0;
         loop {
             if self.position == self.filled && self.fill().map_err(RecordError::Source)? == 0 {
@@ -267,17 +267,19 @@ impl<R: Read> RecordReader<R> {
 
     /// Fills the buffer until it holds a line end outside quotes; returns where the line ends.
     fn fill_to_line_end(&mut self) -> Result<usize, SourceError> {
-        let mut quoted = false;
+        let (mut quoted, mut named) = (false, false);
         let mut looked_at = 0;
         loop {
             let count = read_some(&mut self.input, &mut self.buffer[self.filled..])?;
             self.filled += count;
             for (offset, &byte) in self.buffer[looked_at..self.filled].iter().enumerate() {
                 quoted ^= byte == b'"';
+                let line_end = matches!(byte, b'\n' | b'\r');
                 // Line ends before the first name are empty lines.
-                if !quoted && matches!(byte, b'\n' | b'\r') && looked_at + offset > 0 {
+                if line_end && named && !quoted {
                     return Ok(looked_at + offset);
                 }
+                named |= !line_end;
             }
             looked_at = self.filled;
             if count == 0 || self.filled == self.buffer.len() {
