@@ -178,7 +178,7 @@ pub enum LoadError {
     },
     /// There are missing cells, and none are allowed.
     #[error(
-        "{} missing, the first at {first} (use --missing drop-rows to leave such rows out)",
+        "{} {first} (use --missing drop-rows to leave such rows out)",
         missing(*.cells, *.rows)
     )]
     Missing {
@@ -255,9 +255,9 @@ fn few_rows(read: usize, kept: usize) -> String {
 
 fn missing(cells: usize, rows: usize) -> String {
     match (cells, rows) {
-        (1, _) => "1 cell is".to_string(),
-        (_, 1) => format!("{cells} cells in 1 row are"),
-        _ => format!("{cells} cells in {rows} rows are"),
+        (1, _) => "1 cell is missing, at".to_string(),
+        (_, 1) => format!("{cells} cells in 1 row are missing, the first at"),
+        _ => format!("{cells} cells in {rows} rows are missing, the first at"),
     }
 }
 

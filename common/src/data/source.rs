@@ -6,7 +6,7 @@
 
 use flate2::bufread::MultiGzDecoder;
 use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufReader, Read};
 use std::path::Path;
 use thiserror::Error;
 
@@ -20,6 +20,9 @@ pub const MAX_STREAM_BYTES: u64 = 256 << 20;
 
 /// Size of the read buffer, before and after unpacking.
 const BUFFER_BYTES: usize = 64 << 10;
+
+/// How many bytes the beginnings below have at most.
+const LONGEST_MAGIC: u64 = 8;
 
 /// How a gzip stream begins.
 const GZIP_MAGIC: &[u8] = &[0x1f, 0x8b];
@@ -111,8 +114,8 @@ enum Content {
     Gzip(Bounded<MultiGzDecoder<PlainReader>>),
 }
 
-/// The bytes as they are stored.
-type PlainReader = BufReader<Bounded<Box<dyn Read + Send>>>;
+/// The bytes as they are stored: the first few, looked at already, then the rest.
+type PlainReader = BufReader<io::Chain<io::Cursor<Vec<u8>>, Bounded<Box<dyn Read + Send>>>>;
 
 impl Source {
     /// Opens a file, a pipe or a device.
@@ -141,11 +144,15 @@ impl Source {
         reader: impl Read + Send + 'static,
         limit: u64,
     ) -> Result<Self, SourceError> {
-        let stored = Bounded::new(Box::new(reader) as Box<dyn Read + Send>, limit);
-        let mut stored = BufReader::with_capacity(BUFFER_BYTES, stored);
-        let start = stored.fill_buf()?;
+        let mut stored = Bounded::new(Box::new(reader) as Box<dyn Read + Send>, limit);
+        // A pipe may hand out single bytes: what tells the format is waited for.
+        let mut start = Vec::new();
+        stored
+            .by_ref()
+            .take(LONGEST_MAGIC)
+            .read_to_end(&mut start)?;
         if start.starts_with(GZIP_MAGIC) {
-            let unpacked = Bounded::new(MultiGzDecoder::new(stored), limit);
+            let unpacked = Bounded::new(MultiGzDecoder::new(joined(start, stored)), limit);
             return Ok(Self {
                 content: Content::Gzip(unpacked),
             });
@@ -157,9 +164,13 @@ impl Source {
             return Err(SourceError::ForeignFormat { what });
         }
         Ok(Self {
-            content: Content::Plain(stored),
+            content: Content::Plain(joined(start, stored)),
         })
     }
+}
+
+fn joined(start: Vec<u8>, rest: Bounded<Box<dyn Read + Send>>) -> PlainReader {
+    BufReader::with_capacity(BUFFER_BYTES, io::Cursor::new(start).chain(rest))
 }
 
 impl Read for Source {
@@ -256,6 +267,26 @@ mod tests {
         let two_members = [gzip(b"a,b\n"), gzip(b"1,2\n")].concat();
         assert_eq!(read(two_members, 100).unwrap(), b"a,b\n1,2\n");
         assert_eq!(read(Vec::new(), 10).unwrap(), b"");
+    }
+
+    #[test]
+    fn gzip_is_told_even_byte_by_byte() {
+        let bytes = gzip(b"a,b\n");
+        let (first, rest) = bytes.split_at(1);
+        let slow = io::Cursor::new(first.to_vec()).chain(io::Cursor::new(rest.to_vec()));
+        let mut content = Vec::new();
+        let mut source = Source::from_reader(slow, 100).unwrap();
+        source.read_to_end(&mut content).unwrap();
+        assert_eq!(content, b"a,b\n");
+    }
+
+    #[test]
+    fn a_file_that_may_not_be_read_is_named() {
+        let error = SourceError::from(io::Error::from(io::ErrorKind::PermissionDenied));
+        assert_eq!(
+            error.to_string(),
+            "cannot open the file: no permission to read it"
+        );
     }
 
     #[test]

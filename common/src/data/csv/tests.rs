@@ -253,6 +253,14 @@ fn rows_with_missing_cells_are_dropped_and_counted() {
 }
 
 #[test]
+fn a_single_missing_cell_is_told_as_one() {
+    assert_eq!(
+        parse_error("a,b\nx,\"\"\ny,z\n"),
+        "1 cell is missing, at row 2, column \"b\" (use --missing drop-rows to leave such rows out)"
+    );
+}
+
+#[test]
 fn declared_states_are_kept_and_never_missing_or_binned() {
     let schema = DeclaredSchema::parse("region = ['EU', 'NA', 'SA']\nn = [0, 1, 2, 3]").unwrap();
     let options = LoadOptions {
