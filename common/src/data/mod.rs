@@ -2,9 +2,29 @@
 
 mod bit_columns;
 mod counts;
+mod bins;
+mod column;
+mod csv;
+mod csv_write;
+mod declared_schema;
+mod delimiter;
+mod load_error;
+mod load_report;
+mod missing;
+mod records;
 mod schema;
+mod source;
 mod table;
 
 pub use counts::{CountIndex, Counter, Kernel, TermSums};
+pub use bins::{BinMethod, Bins, BinsError};
+pub use csv::{LoadOptions, MAX_CELL_BYTES, MAX_NAME_BYTES, MIN_ROWS, load_table, parse_table};
+pub use csv_write::write_csv;
+pub use declared_schema::{DeclaredSchema, DeclaredSchemaError};
+pub use delimiter::{Delimiter, DelimiterError};
+pub use load_error::{LoadError, Place, PlaceColumn};
+pub use load_report::{ColumnReport, LoadReport};
+pub use missing::{MissingPolicy, MissingPolicyError};
 pub use schema::{Schema, SchemaError, Variable};
+pub use source::{MAX_FILE_BYTES, MAX_STREAM_BYTES, Source, SourceError};
 pub use table::{Table, TableError};

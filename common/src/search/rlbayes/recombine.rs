@@ -6,11 +6,11 @@
 //! is a sum of known local scores. Every group that gains and keeps the graph acyclic is taken,
 //! largest gain first.
 
-use super::problem::{Evaluator, OutOfBudget};
 use crate::elite::{EliteRow, Structure};
 use crate::graph::{Dag, Reach};
 use crate::ids::NodeIdx;
 use crate::score::LogScore;
+use crate::search::{Evaluator, MIN_GAIN, OutOfBudget};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ pub fn recombine(
             gain += evaluator.local(node, donor.structure.parents(node))?
                 - evaluator.local(node, base.structure.parents(node))?;
         }
-        if gain > super::MIN_GAIN {
+        if gain > MIN_GAIN {
             gaining.push((gain, group));
         }
     }

@@ -1,11 +1,9 @@
 //! Exploration bursts, one function each: short disturbances of a local optimum from which the
 //! next climb starts. A burst has a kind and a place; what it brought is credited to both.
 
-use super::position::Position;
-use super::problem::Evaluator;
-use super::random::Random;
 use crate::graph::Dag;
 use crate::ids::NodeIdx;
+use crate::search::{Evaluator, Position, Random};
 
 /// How a burst disturbs the network around its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -1,0 +1,356 @@
+//! Turns a column of numbers into a few states: `quantile:K` or `width:K`.
+//!
+//! The rule of the loader: a column is binned if it is not declared in a schema, all of its cells
+//! are numbers, and more than K of them differ; any other column stays as it is.
+//!
+//! A binning is a list of increasing cut points c1 < c2 < …; bin 1 holds the values up to and
+//! including c1, bin 2 those above c1 up to and including c2, the last bin those above the last
+//! cut. Quantile cuts are values of the column, so that no bin is empty; where values repeat there
+//! may be fewer than K bins. Width cuts split the range from the least to the greatest value into
+//! K equal parts; a bin without values is no state.
+
+use std::fmt;
+use std::str::FromStr;
+use thiserror::Error;
+
+/// How numbers are put into bins, and into how many at most.
+///
+/// ```
+/// use rlbayes_common::data::Bins;
+/// let bins: Bins = "quantile:4".parse().unwrap();
+/// assert_eq!(bins.to_string(), "quantile:4");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bins {
+    method: BinMethod,
+    count: u8,
+}
+
+/// What the bins have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BinMethod {
+    /// About the same number of rows in each.
+    Quantile,
+    /// The same width.
+    Width,
+}
+
+/// Why text or numbers do not make a [`Bins`].
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum BinsError {
+    /// The text has another form.
+    #[error("cannot parse the bins \"{}\": expected quantile:K or width:K", .0.escape_debug())]
+    Form(String),
+    /// The number is missing, not a number or out of range.
+    #[error(
+        "cannot parse the bins: the number of bins is \"{}\"; expected {min} to {max}",
+        .0.escape_debug(), min = Bins::MIN, max = Bins::MAX
+    )]
+    Count(String),
+}
+
+impl Bins {
+    /// Least number of bins: one bin tells nothing.
+    pub const MIN: u8 = 2;
+    /// Largest number of bins: counts grow with the product of the states of a family.
+    pub const MAX: u8 = 64;
+
+    /// Makes a binning rule.
+    ///
+    /// # Errors
+    /// If `count` is not between [`Self::MIN`] and [`Self::MAX`].
+    pub fn new(method: BinMethod, count: u8) -> Result<Self, BinsError> {
+        if (Self::MIN..=Self::MAX).contains(&count) {
+            Ok(Self { method, count })
+        } else {
+            Err(BinsError::Count(count.to_string()))
+        }
+    }
+
+    /// Returns what the bins have in common.
+    #[must_use]
+    pub fn method(self) -> BinMethod {
+        self.method
+    }
+
+    /// Returns the largest number of bins.
+    #[must_use]
+    pub fn count(self) -> usize {
+        usize::from(self.count)
+    }
+
+    /// Puts finite values into bins.
+    pub(crate) fn apply(self, values: &[f64]) -> Binned {
+        let mut sorted = values.to_vec();
+        sorted.sort_unstable_by(f64::total_cmp);
+        let (Some(&least), Some(&greatest)) = (sorted.first(), sorted.last()) else {
+            return Binned {
+                cuts: Vec::new(),
+                labels: Vec::new(),
+                codes: Vec::new(),
+            };
+        };
+        let mut cuts = match self.method {
+            BinMethod::Quantile => quantile_cuts(&sorted, self.count()),
+            BinMethod::Width => width_cuts(least, greatest, self.count()),
+        };
+        // Equal cuts would make an empty bin; an infinite one cannot be, but would order well too.
+        cuts.dedup_by(|right, left| right <= left);
+        let codes = values
+            .iter()
+            .map(|value| {
+                let bin = cuts.partition_point(|cut| cut < value);
+                u8::try_from(bin).unwrap_or(u8::MAX)
+            })
+            .collect();
+        let edges: Vec<f64> = [&[least], cuts.as_slice(), &[greatest]].concat();
+        let labels = edges
+            .windows(2)
+            .enumerate()
+            .map(|(bin, edge)| label(bin + 1, edge[0], edge[1]))
+            .collect();
+        Binned {
+            cuts,
+            labels,
+            codes,
+        }
+    }
+}
+
+impl FromStr for Bins {
+    type Err = BinsError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let form = || BinsError::Form(text.to_string());
+        let (method, count) = text.split_once(':').ok_or_else(form)?;
+        let method = match method {
+            "quantile" => BinMethod::Quantile,
+            "width" => BinMethod::Width,
+            _ => return Err(form()),
+        };
+        let number = count
+            .parse()
+            .map_err(|_| BinsError::Count(count.to_string()))?;
+        Self::new(method, number)
+    }
+}
+
+impl fmt::Display for Bins {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let method = match self.method {
+            BinMethod::Quantile => "quantile",
+            BinMethod::Width => "width",
+        };
+        write!(f, "{method}:{}", self.count)
+    }
+}
+
+/// A column in bins.
+#[derive(Debug)]
+pub(crate) struct Binned {
+    /// The cut points in order.
+    pub(crate) cuts: Vec<f64>,
+    /// One label a bin, ordered bytewise as the bins are; some bins may hold no value.
+    pub(crate) labels: Vec<String>,
+    /// The bin of each value.
+    pub(crate) codes: Vec<u8>,
+}
+
+/// Returns the values at 1/K, 2/K, … of the sorted rows. A cut at the greatest value would leave
+/// the last bin empty; there the greatest value below it is taken.
+fn quantile_cuts(sorted: &[f64], count: usize) -> Vec<f64> {
+    let Some(&greatest) = sorted.last() else {
+        return Vec::new();
+    };
+    let below = &sorted[..sorted.partition_point(|&value| value < greatest)];
+    let Some(&highest_cut) = below.last() else {
+        return Vec::new();
+    };
+    (1..count)
+        .map(|part| {
+            let rows_up_to_cut = (part * sorted.len()).div_ceil(count).max(1);
+            sorted[rows_up_to_cut - 1].min(highest_cut)
+        })
+        .collect()
+}
+
+/// Returns the inner borders of K equal parts, in a form that cannot overflow.
+fn width_cuts(least: f64, greatest: f64, count: usize) -> Vec<f64> {
+    (1..count)
+        .map(|part| {
+            let share = part as f64 / count as f64;
+            least * (1.0 - share) + greatest * share
+        })
+        .filter(|&cut| least <= cut && cut < greatest)
+        .collect()
+}
+
+/// Returns `b03_-2.5_to_3.1`: the number comes first and has two digits, so that labels sort like
+/// bins and none reads as a number.
+fn label(bin: usize, low: f64, high: f64) -> String {
+    format!("b{bin:02}_{}_to_{}", short_number(low), short_number(high))
+}
+
+/// Returns a number in at most about a dozen characters of `[0-9.e-]`. Six digits are enough to
+/// tell intervals apart for a reader; the report has the exact cut points.
+fn short_number(value: f64) -> String {
+    let size = value.abs();
+    if value == 0.0 {
+        return "0".to_string();
+    }
+    if !(1e-4..1e9).contains(&size) {
+        let exact = format!("{value:e}");
+        return if exact.len() <= 10 {
+            exact
+        } else {
+            format!("{value:.5e}")
+        };
+    }
+    let exact = value.to_string();
+    if exact.len() <= 10 {
+        return exact;
+    }
+    let digits_before_point = if size < 1.0 {
+        0
+    } else {
+        size.trunc().to_string().len()
+    };
+    let rounded = format!(
+        "{value:.*}",
+        6usize.saturating_sub(digits_before_point).max(1)
+    );
+    let rounded = rounded.trim_end_matches('0').trim_end_matches('.');
+    rounded.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn binned(rule: &str, values: &[f64]) -> Binned {
+        rule.parse::<Bins>().unwrap().apply(values)
+    }
+
+    fn counts(binned: &Binned) -> Vec<usize> {
+        let mut counts = vec![0; binned.labels.len()];
+        for &code in &binned.codes {
+            counts[usize::from(code)] += 1;
+        }
+        counts
+    }
+
+    #[test]
+    fn rules_parse_with_clear_errors() {
+        assert_eq!("width:64".parse::<Bins>().unwrap().count(), 64);
+        let error = |text: &str| text.parse::<Bins>().unwrap_err().to_string();
+        let form = "expected quantile:K or width:K";
+        assert_eq!(
+            error("equal:3"),
+            format!("cannot parse the bins \"equal:3\": {form}")
+        );
+        assert_eq!(error("4"), format!("cannot parse the bins \"4\": {form}"));
+        for count in ["1", "65", "", "x", "-3", "300"] {
+            assert_eq!(
+                error(&format!("width:{count}")),
+                format!(
+                    "cannot parse the bins: the number of bins is \"{count}\"; expected 2 to 64"
+                )
+            );
+        }
+    }
+
+    #[test]
+    fn quantile_bins_share_the_rows() {
+        let values: Vec<f64> = (0..100).map(f64::from).collect();
+        let binned = binned("quantile:4", &values);
+        assert_eq!(counts(&binned), [25; 4]);
+        assert_eq!(binned.cuts, [24.0, 49.0, 74.0]);
+        assert_eq!(
+            binned.labels,
+            [
+                "b01_0_to_24",
+                "b02_24_to_49",
+                "b03_49_to_74",
+                "b04_74_to_99"
+            ]
+        );
+    }
+
+    #[test]
+    fn repeated_values_give_fewer_quantile_bins_and_at_least_two() {
+        let low = [vec![0.0; 90], (1..=10).map(f64::from).collect()].concat();
+        assert_eq!(counts(&binned("quantile:4", &low)), [90, 10]);
+        let high = [(1..=10).map(f64::from).collect(), vec![11.0; 90]].concat();
+        assert_eq!(counts(&binned("quantile:4", &high)), [10, 90]);
+    }
+
+    #[test]
+    fn width_bins_may_be_empty() {
+        let binned = binned("width:4", &[-2.0, -1.5, 0.25, 2.0, 1.75]);
+        assert_eq!(binned.cuts, [-1.0, 0.0, 1.0]);
+        assert_eq!(counts(&binned), [2, 0, 1, 2]);
+        assert_eq!(binned.labels[0], "b01_-2_to_-1");
+    }
+
+    #[test]
+    fn numbers_in_labels_are_short() {
+        let short = [
+            0.0,
+            -0.0,
+            2.5,
+            -12.0,
+            1e-9,
+            -1.5e300,
+            1.0 / 3.0,
+            123_456.789_012,
+            1e22,
+        ];
+        assert_eq!(
+            short.map(short_number),
+            [
+                "0", "0", "2.5", "-12", "1e-9", "-1.5e300", "0.333333", "123456.8", "1e22"
+            ]
+        );
+        assert_eq!(short_number(1e-9 / 3.0), "3.33333e-10");
+        assert_eq!(short_number(99_999.999_999_9), "100000");
+        assert_eq!(short_number(123_456_789.123), "123456789.1");
+    }
+
+    #[test]
+    fn extreme_ranges_do_not_overflow() {
+        let binned = binned("width:4", &[f64::MIN, 0.0, f64::MAX]);
+        assert!(binned.cuts.iter().all(|cut| cut.is_finite()));
+        assert_eq!(counts(&binned).iter().sum::<usize>(), 3);
+    }
+
+    proptest! {
+        #[test]
+        fn bins_keep_the_order_and_labels_sort_like_them(
+            values in prop::collection::vec(
+                prop_oneof![-1e3..1e3, any::<f64>().prop_filter("finite", |v| v.is_finite())],
+                2..60,
+            ),
+            count in 2u8..=64,
+            quantile: bool,
+        ) {
+            let method = if quantile { BinMethod::Quantile } else { BinMethod::Width };
+            let binned = Bins::new(method, count).unwrap().apply(&values);
+            prop_assert!(binned.labels.len() <= usize::from(count));
+            prop_assert!(binned.labels.is_sorted());
+            for label in &binned.labels {
+                let portable = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
+                prop_assert!(label.chars().all(portable), "{}", label);
+                prop_assert!(label.parse::<f64>().is_err());
+            }
+            for (i, a) in values.iter().enumerate() {
+                for (j, b) in values.iter().enumerate() {
+                    prop_assert!(a > b || binned.codes[i] <= binned.codes[j]);
+                }
+            }
+            if quantile {
+                prop_assert!(counts(&binned).iter().all(|&rows| rows > 0));
+            }
+        }
+    }
+}

@@ -1,0 +1,299 @@
+//! Why text does not make a table. Each message is one sentence that says where, what, and what
+//! was expected; the path is left to the caller, who knows it.
+
+use super::column::MAX_NUMERIC_STATES;
+use super::csv::{MAX_CELL_BYTES, MAX_NAME_BYTES, MIN_ROWS};
+use super::schema::{SchemaError, Variable};
+use super::source::SourceError;
+use super::table::TableError;
+use crate::ids::NodeIdx;
+use std::fmt;
+use thiserror::Error;
+
+/// Most states and characters that a message shows of a long list or text.
+const MAX_SHOWN_STATES: usize = 12;
+const MAX_SHOWN_CHARACTERS: usize = 60;
+
+/// A cell of the file, as a person counts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The line of the file on which the row begins; the first line, mostly the header, is 1.
+    pub row: u64,
+    /// The column.
+    pub column: PlaceColumn,
+}
+
+/// A column, by name where it has one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PlaceColumn {
+    /// A column with a name.
+    Named(String),
+    /// A cell of the header, or one for which the header has no name, counted from 1.
+    Numbered(usize),
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.column {
+            PlaceColumn::Named(name) => write!(f, "row {}, column {}", self.row, shown(name)),
+            PlaceColumn::Numbered(number) => write!(f, "row {}, column {number}", self.row),
+        }
+    }
+}
+
+/// Why a table cannot be loaded.
+#[derive(Debug, Error)]
+pub enum LoadError {
+    /// The bytes cannot be had.
+    #[error(transparent)]
+    Source(#[from] SourceError),
+    /// There is no header.
+    #[error("the file is empty; expected a header line and at least {MIN_ROWS} rows")]
+    Empty,
+    /// There are not enough rows to learn from.
+    #[error("{}; expected at least {MIN_ROWS} rows", few_rows(*.read, *.kept))]
+    TooFewRows {
+        /// How many rows the file has below the header.
+        read: usize,
+        /// How many of them have no missing cell.
+        kept: usize,
+    },
+    /// There are more rows than a table can hold.
+    #[error(transparent)]
+    Table(#[from] TableError),
+    /// The header makes no schema.
+    #[error(transparent)]
+    Schema(#[from] SchemaError),
+    /// A row is longer or shorter than the header.
+    #[error(
+        "row {row} has {found} {} where the header has {expected}",
+        if *.found == 1 { "cell" } else { "cells" }
+    )]
+    Ragged {
+        /// The line of the file.
+        row: u64,
+        /// How many cells it has.
+        found: usize,
+        /// How many the header has.
+        expected: usize,
+    },
+    /// A row has more cells than there can be variables.
+    #[error("row {row} has more than {max} cells; at most {max} columns are possible", max = NodeIdx::MAX_NODES)]
+    TooManyCells {
+        /// The line of the file.
+        row: u64,
+    },
+    /// Two columns have one name.
+    #[error(
+        "the header has the name {} twice, in columns {first} and {second}; expected different names",
+        shown(.name)
+    )]
+    DuplicateName {
+        /// The name.
+        name: String,
+        /// The first column with it, counted from 1.
+        first: usize,
+        /// The second.
+        second: usize,
+    },
+    /// A column has no name.
+    #[error(
+        "the header has no name for column {column}; expected a name for every column \
+         (a column of row numbers has to be removed)"
+    )]
+    EmptyName {
+        /// The column, counted from 1.
+        column: usize,
+    },
+    /// A declared variable is not in the file.
+    #[error("the schema declares the variable {}, but the header has no such column", shown(.0))]
+    MissingVariable(String),
+    /// A cell is not UTF-8.
+    #[error("cannot parse {0}: the cell is not valid UTF-8; expected UTF-8 text")]
+    NotUtf8(Place),
+    /// A NUL byte.
+    #[error("cannot parse {0}: the cell holds a NUL byte; expected text, not binary data")]
+    Nul(Place),
+    /// A cell is too long.
+    #[error(
+        "cannot parse {place}: the cell is longer than {limit} bytes, the most that is possible{}",
+        if *.quoted { " (a closing quote may be missing)" } else { "" }
+    )]
+    CellTooLong {
+        /// Where.
+        place: Place,
+        /// The limit that it passes.
+        limit: usize,
+        /// Whether it began with a quote.
+        quoted: bool,
+    },
+    /// Text between a closing quote and the delimiter.
+    #[error(
+        "cannot parse {0}: there is text behind the closing quote; expected the next cell \
+         (a quote inside a quoted cell is written as two)"
+    )]
+    TextAfterQuote(Place),
+    /// The file ends inside a quoted cell.
+    #[error("cannot parse {0}: the file ends inside the quoted cell; expected a closing quote")]
+    OpenQuote(Place),
+    /// A cell is none of the declared states.
+    #[error(
+        "cannot parse {place}: state {} is not in the schema (expected one of: {})",
+        shown(.found), list(.expected)
+    )]
+    UnknownState {
+        /// Where.
+        place: Place,
+        /// What stands there.
+        found: String,
+        /// The declared states.
+        expected: Vec<String>,
+    },
+    /// A column has more states than a table cell can hold.
+    #[error(
+        "cannot parse {0}: the column has more than {max} different states; expected a discrete \
+         variable (a column of identifiers has to be removed)",
+        max = Variable::MAX_STATES
+    )]
+    TooManyStates(Place),
+    /// A column holds measurements rather than states.
+    #[error(
+        "column {} holds {distinct} different numbers; expected at most {MAX_NUMERIC_STATES} \
+         (use --bins quantile:K or --bins width:K, or declare its states with --schema)",
+        shown(.column)
+    )]
+    ManyNumbers {
+        /// The column.
+        column: String,
+        /// How many different numbers it has.
+        distinct: usize,
+    },
+    /// A number in a column to be binned is infinite or not a number.
+    #[error("cannot parse {place}: {} cannot be put into a bin; expected a finite number", shown(.cell))]
+    NotFinite {
+        /// Where.
+        place: Place,
+        /// What stands there.
+        cell: String,
+    },
+    /// There are missing cells, and none are allowed.
+    #[error(
+        "{} {first} (use --missing drop-rows to leave such rows out)",
+        missing(*.cells, *.rows)
+    )]
+    Missing {
+        /// How many cells.
+        cells: usize,
+        /// How many rows have one.
+        rows: usize,
+        /// Where the first is.
+        first: Place,
+    },
+}
+
+impl LoadError {
+    pub(super) fn name_too_long(place: Place, quoted: bool) -> Self {
+        Self::CellTooLong {
+            place,
+            limit: MAX_NAME_BYTES,
+            quoted,
+        }
+    }
+
+    pub(super) fn cell_too_long(place: Place, quoted: bool) -> Self {
+        Self::CellTooLong {
+            place,
+            limit: MAX_CELL_BYTES,
+            quoted,
+        }
+    }
+}
+
+/// Quotes text from a file for a message: control characters are escaped, long text is cut.
+fn shown(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for (position, character) in text.chars().enumerate() {
+        if position == MAX_SHOWN_CHARACTERS {
+            quoted.push('…');
+            break;
+        }
+        quoted.extend(character.escape_debug());
+    }
+    quoted.push('"');
+    quoted
+}
+
+fn list(states: &[String]) -> String {
+    let names: Vec<String> = states
+        .iter()
+        .take(MAX_SHOWN_STATES)
+        .map(|state| {
+            let quoted = shown(state);
+            let plain = &quoted[1..quoted.len() - 1];
+            // Quotes only where the list would be unclear without them.
+            let unclear = plain.is_empty() || plain.contains([',', ' ', '\\']);
+            if unclear { quoted } else { plain.to_string() }
+        })
+        .collect();
+    let more = states.len().saturating_sub(MAX_SHOWN_STATES);
+    let names = names.join(", ");
+    if more == 0 {
+        names
+    } else {
+        format!("{names} and {more} more")
+    }
+}
+
+fn few_rows(read: usize, kept: usize) -> String {
+    match (read, kept) {
+        (0, _) => "the file has a header but no rows".to_string(),
+        (1, 1) => "the file has only 1 row below the header".to_string(),
+        (_, 1) => format!("only 1 of {read} rows has no missing cell"),
+        _ => format!("each of the {read} rows has a missing cell"),
+    }
+}
+
+fn missing(cells: usize, rows: usize) -> String {
+    match (cells, rows) {
+        (1, _) => "1 cell is missing, at".to_string(),
+        (_, 1) => format!("{cells} cells in 1 row are missing, the first at"),
+        _ => format!("{cells} cells in {rows} rows are missing, the first at"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_from_files_is_shown_safely() {
+        assert_eq!(shown("né\u{1b}[1m\n"), "\"né\\u{1b}[1m\\n\"");
+        assert_eq!(shown(&"x".repeat(100)), format!("\"{}…\"", "x".repeat(60)));
+    }
+
+    #[test]
+    fn long_lists_are_cut() {
+        let states: Vec<String> = (0..15).map(|state| state.to_string()).collect();
+        assert_eq!(
+            list(&states),
+            "0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 and 3 more"
+        );
+        assert_eq!(
+            list(&["a b".into(), String::new(), "c".into()]),
+            "\"a b\", \"\", c"
+        );
+    }
+
+    #[test]
+    fn few_rows_are_counted_in_words() {
+        let error = |read, kept| LoadError::TooFewRows { read, kept }.to_string();
+        assert_eq!(
+            error(9, 1),
+            "only 1 of 9 rows has no missing cell; expected at least 2 rows"
+        );
+        assert_eq!(
+            error(9, 0),
+            "each of the 9 rows has a missing cell; expected at least 2 rows"
+        );
+    }
+}

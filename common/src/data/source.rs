@@ -1,0 +1,348 @@
+//! Opens a file as a bounded stream of bytes, unpacking gzip on the way.
+//!
+//! What comes from a file is untrusted: it may be a directory, a device without end or a small
+//! archive that unpacks to terabytes. This file turns each of these into a [`SourceError`]; what
+//! the bytes mean is left to their readers.
+
+use flate2::bufread::MultiGzDecoder;
+use std::fs::{self, File};
+use std::io::{self, BufReader, Read};
+use std::path::Path;
+use thiserror::Error;
+
+/// Most bytes taken from a regular file, counted after unpacking: the table takes about half of
+/// its text, and 2 GiB is what a machine for these searches can be expected to spare.
+pub const MAX_FILE_BYTES: u64 = 4 << 30;
+
+/// Most bytes taken from a pipe or a device: these may have no end, and a person who pipes more
+/// than this is better served by a file.
+pub const MAX_STREAM_BYTES: u64 = 256 << 20;
+
+/// Size of the read buffer, before and after unpacking.
+const BUFFER_BYTES: usize = 64 << 10;
+
+/// How many bytes the beginnings below have at most.
+const LONGEST_MAGIC: u64 = 8;
+
+/// How a gzip stream begins.
+const GZIP_MAGIC: &[u8] = &[0x1f, 0x8b];
+
+/// How formats begin that people hand in for a text table.
+const FOREIGN_FORMATS: &[(&[u8], &str)] = &[
+    (b"PK\x03\x04", "a zip archive or an Excel workbook"),
+    (b"\xd0\xcf\x11\xe0", "an old Excel workbook"),
+    (b"PAR1", "a Parquet file"),
+    (b"ARROW1", "an Arrow file"),
+    (b"BZh", "a bzip2 archive"),
+    (b"\xfd7zXZ\x00", "an xz archive"),
+    (b"\x28\xb5\x2f\xfd", "a Zstandard archive"),
+    (b"\x89HDF", "an HDF5 file"),
+    (b"%PDF-", "a PDF document"),
+    (b"\x7fELF", "a program"),
+    (b"\xff\xfe", "UTF-16 text"),
+    (b"\xfe\xff", "UTF-16 text"),
+];
+
+/// Why bytes cannot be had.
+#[derive(Debug, Error)]
+pub enum SourceError {
+    /// Nothing has this path.
+    #[error("cannot open the file: there is no such file")]
+    NotFound,
+    /// The path is a directory.
+    #[error("cannot open the file: it is a directory")]
+    IsDirectory,
+    /// The file may not be read by this user.
+    #[error("cannot open the file: no permission to read it")]
+    NoPermission,
+    /// The content begins like another format.
+    #[error("cannot read the file: it is {what}; expected UTF-8 text, plain or gzipped")]
+    ForeignFormat {
+        /// What the content looks like.
+        what: &'static str,
+    },
+    /// The content does not end within the limit.
+    #[error("cannot read the input: it goes on after {limit} bytes, the most that is taken")]
+    TooLarge {
+        /// How many bytes are taken.
+        limit: u64,
+    },
+    /// A gzip stream stops before its end.
+    #[error("cannot unpack the gzip data: it ends too early; the file is truncated")]
+    TruncatedGzip,
+    /// A gzip stream is broken.
+    #[error("cannot unpack the gzip data: {0}; the file is damaged")]
+    DamagedGzip(String),
+    /// Any other failure of the operating system.
+    #[error("cannot read the input: {0}")]
+    Io(io::Error),
+}
+
+impl From<io::Error> for SourceError {
+    /// Finds the cause again that [`Source`] had to pass through [`io::Error`].
+    fn from(error: io::Error) -> Self {
+        match error.downcast::<Self>() {
+            Ok(cause) => cause,
+            Err(error) => match error.kind() {
+                io::ErrorKind::NotFound => Self::NotFound,
+                io::ErrorKind::IsADirectory => Self::IsDirectory,
+                io::ErrorKind::PermissionDenied => Self::NoPermission,
+                _ => Self::Io(error),
+            },
+        }
+    }
+}
+
+/// A stream of plain bytes that ends, whatever it was made from.
+///
+/// Its read errors turn back into a [`SourceError`] with `SourceError::from`.
+///
+/// ```
+/// use rlbayes_common::data::Source;
+/// use std::io::Read;
+/// let mut text = String::new();
+/// Source::from_reader(&b"a,b\n"[..], 100).unwrap().read_to_string(&mut text).unwrap();
+/// assert_eq!(text, "a,b\n");
+/// ```
+pub struct Source {
+    content: Content,
+}
+
+/// The two ways bytes come.
+enum Content {
+    Plain(PlainReader),
+    Gzip(Bounded<MultiGzDecoder<PlainReader>>),
+}
+
+/// The bytes as they are stored: the first few, looked at already, then the rest.
+type PlainReader = BufReader<io::Chain<io::Cursor<Vec<u8>>, Bounded<Box<dyn Read + Send>>>>;
+
+impl Source {
+    /// Opens a file, a pipe or a device.
+    ///
+    /// # Errors
+    /// If it cannot be opened, is a directory, or begins like a format that is not text.
+    pub fn open(path: &Path) -> Result<Self, SourceError> {
+        // Asked before opening, since opening a directory succeeds on some systems.
+        let metadata = fs::metadata(path)?;
+        if metadata.is_dir() {
+            return Err(SourceError::IsDirectory);
+        }
+        let limit = if metadata.is_file() {
+            MAX_FILE_BYTES
+        } else {
+            MAX_STREAM_BYTES
+        };
+        Self::from_reader(File::open(path)?, limit)
+    }
+
+    /// Wraps a stream of which at most `limit` bytes are taken, before and after unpacking.
+    ///
+    /// # Errors
+    /// If its first bytes cannot be read or are those of a format that is not text.
+    pub fn from_reader(
+        reader: impl Read + Send + 'static,
+        limit: u64,
+    ) -> Result<Self, SourceError> {
+        let mut stored = Bounded::new(Box::new(reader) as Box<dyn Read + Send>, limit);
+        // A pipe may hand out single bytes: what tells the format is waited for.
+        let mut start = Vec::new();
+        stored
+            .by_ref()
+            .take(LONGEST_MAGIC)
+            .read_to_end(&mut start)?;
+        if start.starts_with(GZIP_MAGIC) {
+            let unpacked = Bounded::new(MultiGzDecoder::new(joined(start, stored)), limit);
+            return Ok(Self {
+                content: Content::Gzip(unpacked),
+            });
+        }
+        let foreign = FOREIGN_FORMATS
+            .iter()
+            .find(|(magic, _)| start.starts_with(magic));
+        if let Some(&(_, what)) = foreign {
+            return Err(SourceError::ForeignFormat { what });
+        }
+        Ok(Self {
+            content: Content::Plain(joined(start, stored)),
+        })
+    }
+}
+
+fn joined(start: Vec<u8>, rest: Bounded<Box<dyn Read + Send>>) -> PlainReader {
+    BufReader::with_capacity(BUFFER_BYTES, io::Cursor::new(start).chain(rest))
+}
+
+impl Read for Source {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match &mut self.content {
+            Content::Plain(reader) => reader.read(buffer),
+            Content::Gzip(reader) => reader.read(buffer).map_err(gzip_error),
+        }
+    }
+}
+
+impl std::fmt::Debug for Source {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let gzip = matches!(self.content, Content::Gzip(_));
+        f.debug_struct("Source").field("gzip", &gzip).finish()
+    }
+}
+
+/// Names what is wrong with a gzip stream, keeping causes that are already named.
+fn gzip_error(error: io::Error) -> io::Error {
+    if error
+        .get_ref()
+        .is_some_and(|cause| cause.is::<SourceError>())
+    {
+        return error;
+    }
+    match error.kind() {
+        io::ErrorKind::UnexpectedEof => io::Error::other(SourceError::TruncatedGzip),
+        io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput => {
+            io::Error::other(SourceError::DamagedGzip(error.to_string()))
+        }
+        _ => error,
+    }
+}
+
+/// A reader that fails when its stream goes on after a number of bytes.
+struct Bounded<R> {
+    inner: R,
+    limit: u64,
+    left: u64,
+}
+
+impl<R: Read> Bounded<R> {
+    fn new(inner: R, limit: u64) -> Self {
+        Self {
+            inner,
+            limit,
+            left: limit,
+        }
+    }
+}
+
+impl<R: Read> Read for Bounded<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.left == 0 {
+            // Only a byte more tells a stream of exactly the limit from a longer one.
+            return match self.inner.read(&mut [0])? {
+                0 => Ok(0),
+                _ => Err(io::Error::other(SourceError::TooLarge {
+                    limit: self.limit,
+                })),
+            };
+        }
+        let most = usize::try_from(self.left).unwrap_or(usize::MAX);
+        let wanted = buffer.len().min(most);
+        let count = self.inner.read(&mut buffer[..wanted])?;
+        self.left = self.left.saturating_sub(count as u64);
+        Ok(count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flate2::{Compression, write::GzEncoder};
+    use std::io::Write;
+
+    fn gzip(text: &[u8]) -> Vec<u8> {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+        encoder.write_all(text).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    fn read(bytes: Vec<u8>, limit: u64) -> Result<Vec<u8>, SourceError> {
+        let mut content = Vec::new();
+        Source::from_reader(io::Cursor::new(bytes), limit)?.read_to_end(&mut content)?;
+        Ok(content)
+    }
+
+    #[test]
+    fn plain_and_gzipped_bytes_read_alike() {
+        assert_eq!(read(b"a,b\n".to_vec(), 10).unwrap(), b"a,b\n");
+        assert_eq!(read(gzip(b"a,b\n"), 100).unwrap(), b"a,b\n");
+        let two_members = [gzip(b"a,b\n"), gzip(b"1,2\n")].concat();
+        assert_eq!(read(two_members, 100).unwrap(), b"a,b\n1,2\n");
+        assert_eq!(read(Vec::new(), 10).unwrap(), b"");
+    }
+
+    #[test]
+    fn gzip_is_told_even_byte_by_byte() {
+        let bytes = gzip(b"a,b\n");
+        let (first, rest) = bytes.split_at(1);
+        let slow = io::Cursor::new(first.to_vec()).chain(io::Cursor::new(rest.to_vec()));
+        let mut content = Vec::new();
+        let mut source = Source::from_reader(slow, 100).unwrap();
+        source.read_to_end(&mut content).unwrap();
+        assert_eq!(content, b"a,b\n");
+    }
+
+    #[test]
+    fn a_file_that_may_not_be_read_is_named() {
+        let error = SourceError::from(io::Error::from(io::ErrorKind::PermissionDenied));
+        assert_eq!(
+            error.to_string(),
+            "cannot open the file: no permission to read it"
+        );
+    }
+
+    #[test]
+    fn the_limit_itself_is_legal_and_one_byte_more_is_not() {
+        assert_eq!(read(vec![b'x'; 10], 10).unwrap().len(), 10);
+        let error = read(vec![b'x'; 11], 10).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "cannot read the input: it goes on after 10 bytes, the most that is taken"
+        );
+    }
+
+    #[test]
+    fn a_gzip_bomb_ends_at_the_limit() {
+        let bomb = gzip(&vec![b'x'; 1 << 20]);
+        assert!(bomb.len() < 10_000);
+        let error = read(bomb, 10_000).unwrap_err();
+        assert!(matches!(error, SourceError::TooLarge { limit: 10_000 }));
+    }
+
+    #[test]
+    fn truncated_and_damaged_gzip_are_named() {
+        let whole = gzip(&(0..=255).cycle().take(5000).collect::<Vec<u8>>());
+        for length in [2, 5, 12, whole.len() / 2, whole.len() - 1] {
+            let error = read(whole[..length].to_vec(), 1 << 20).unwrap_err();
+            assert!(
+                matches!(error, SourceError::TruncatedGzip),
+                "{length}: {error}"
+            );
+        }
+        let mut damaged = whole;
+        let last = damaged.len() - 5;
+        damaged[last] ^= 0xff;
+        let error = read(damaged, 1 << 20).unwrap_err();
+        assert!(matches!(error, SourceError::DamagedGzip(_)), "{error}");
+    }
+
+    #[test]
+    fn other_formats_are_named() {
+        let error = read(b"PK\x03\x04 and so on".to_vec(), 100).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "cannot read the file: it is a zip archive or an Excel workbook; \
+             expected UTF-8 text, plain or gzipped"
+        );
+    }
+
+    #[test]
+    fn paths_that_are_no_files_are_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let error = Source::open(folder.path()).unwrap_err();
+        assert_eq!(error.to_string(), "cannot open the file: it is a directory");
+        let error = Source::open(&folder.path().join("none.csv")).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "cannot open the file: there is no such file"
+        );
+    }
+}
