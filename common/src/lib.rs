@@ -7,6 +7,8 @@ pub mod data;
 pub mod elite;
 pub mod graph;
 pub mod ids;
+pub mod metrics;
 pub mod network;
 pub mod score;
 pub mod search;
+pub mod snapshot;

@@ -2,6 +2,7 @@
 
 pub mod baseline;
 mod benefits;
+mod budget;
 mod chain;
 mod constraints;
 mod operation;
@@ -13,6 +14,7 @@ pub mod rlbayes;
 
 pub(crate) use benefits::family_hash;
 pub use benefits::{Benefits, MIN_GAIN};
+pub use budget::{Budget, Spent, Stagnation, StoppedBy};
 pub use chain::{Chain, ChainCore, SavedChain, SeedCounts, Seeds, StepOutcome, UnfitState};
 pub use constraints::{ConstraintError, Constraints, NamedConstraints};
 pub use operation::Operation;

@@ -1,0 +1,5 @@
+//! Figures that compare networks.
+
+mod structure;
+
+pub use structure::{StructureMetrics, compare};

@@ -1,0 +1,202 @@
+//! When a search is over. Time is handed in; nothing here reads a clock.
+
+use crate::score::LogScore;
+use std::fmt;
+use std::time::Duration;
+
+/// Limits of a search; whichever is reached first ends it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Budget {
+    /// Time spent searching.
+    pub time: Option<Duration>,
+    /// Steps over all chains.
+    pub iterations: Option<u64>,
+    /// Local scores asked for over all chains.
+    pub evaluations: Option<u64>,
+    /// A score that is good enough.
+    pub target: Option<LogScore>,
+    /// How long the best may stay the same.
+    pub stagnation: Option<Stagnation>,
+}
+
+/// How long the best may stay the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stagnation {
+    /// A time.
+    Time(Duration),
+    /// A number of evaluations over all chains.
+    Evaluations(u64),
+    /// The time that it took to find the best, at least [`Stagnation::LEAST`]: the rule where no
+    /// budget is given.
+    AsLongAsItTook,
+}
+
+/// Why a search ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StoppedBy {
+    /// The time was up.
+    Time,
+    /// The iterations were used up.
+    Iterations,
+    /// The evaluations were used up.
+    Evaluations,
+    /// The target was reached.
+    Target,
+    /// The best had not improved for long.
+    Stagnation,
+    /// Somebody asked for it.
+    Stop,
+    /// A signal came.
+    Interrupt,
+    /// There was nothing left to try.
+    Exhausted,
+}
+
+/// How far a search has come.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Spent {
+    /// Time spent searching.
+    pub time: Duration,
+    /// Steps over all chains.
+    pub iterations: u64,
+    /// Evaluations over all chains.
+    pub evaluations: u64,
+    /// The best score, when it was found, and after how many evaluations.
+    pub best: Option<(LogScore, Duration, u64)>,
+}
+
+impl Stagnation {
+    /// The least time that the best must have stayed the same under the rule without a budget.
+    pub const LEAST: Duration = Duration::from_secs(10);
+}
+
+impl Budget {
+    /// Returns why the search is over, if it is.
+    #[must_use]
+    pub fn reached(&self, spent: &Spent) -> Option<StoppedBy> {
+        let best = spent.best;
+        if let (Some(target), Some((score, _, _))) = (self.target, best)
+            && score >= target
+        {
+            return Some(StoppedBy::Target);
+        }
+        if self.iterations.is_some_and(|limit| spent.iterations >= limit) {
+            return Some(StoppedBy::Iterations);
+        }
+        if self.evaluations.is_some_and(|limit| spent.evaluations >= limit) {
+            return Some(StoppedBy::Evaluations);
+        }
+        if self.time.is_some_and(|limit| spent.time >= limit) {
+            return Some(StoppedBy::Time);
+        }
+        let (_, found_at, found_after) = best?;
+        let since = spent.time.saturating_sub(found_at);
+        let stagnated = match self.effective_stagnation()? {
+            Stagnation::Time(limit) => since >= limit,
+            Stagnation::Evaluations(limit) => spent.evaluations - found_after >= limit,
+            Stagnation::AsLongAsItTook => since >= Stagnation::LEAST.max(found_at),
+        };
+        stagnated.then_some(StoppedBy::Stagnation)
+    }
+
+    /// Returns the stagnation rule in force: without any limit of its own a search stops when the
+    /// best has not improved for as long as it took to find it.
+    #[must_use]
+    pub fn effective_stagnation(&self) -> Option<Stagnation> {
+        let open_ended = self.time.is_none()
+            && self.iterations.is_none()
+            && self.evaluations.is_none()
+            && self.target.is_none();
+        self.stagnation.or(open_ended.then_some(Stagnation::AsLongAsItTook))
+    }
+
+    /// Returns how long the search may still take at most, as far as that is known.
+    #[must_use]
+    pub fn time_left(&self, spent: &Spent) -> Option<Duration> {
+        let by_time = self.time.map(|limit| limit.saturating_sub(spent.time));
+        let by_stagnation = spent.best.and_then(|(_, found_at, _)| {
+            let since = spent.time.saturating_sub(found_at);
+            match self.effective_stagnation()? {
+                Stagnation::Time(limit) => Some(limit.saturating_sub(since)),
+                Stagnation::AsLongAsItTook => {
+                    Some(Stagnation::LEAST.max(found_at).saturating_sub(since))
+                }
+                Stagnation::Evaluations(_) => None,
+            }
+        });
+        by_time.into_iter().chain(by_stagnation).min()
+    }
+}
+
+impl StoppedBy {
+    /// All reasons.
+    pub const ALL: [Self; 8] = [
+        Self::Time,
+        Self::Iterations,
+        Self::Evaluations,
+        Self::Target,
+        Self::Stagnation,
+        Self::Stop,
+        Self::Interrupt,
+        Self::Exhausted,
+    ];
+
+    /// Returns the reason as JSON spells it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Time => "time",
+            Self::Iterations => "iterations",
+            Self::Evaluations => "evaluations",
+            Self::Target => "target",
+            Self::Stagnation => "stagnation",
+            Self::Stop => "stop",
+            Self::Interrupt => "interrupt",
+            Self::Exhausted => "exhausted",
+        }
+    }
+}
+
+impl fmt::Display for StoppedBy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spent(seconds: u64, found_at: u64) -> Spent {
+        let best = Some((LogScore::new(-10.0), Duration::from_secs(found_at), 50));
+        Spent { time: Duration::from_secs(seconds), iterations: 7, evaluations: 90, best }
+    }
+
+    #[test]
+    fn each_limit_ends_the_search_when_it_is_reached() {
+        let free = Budget { time: Some(Duration::from_secs(1000)), ..Budget::default() };
+        assert_eq!(free.reached(&spent(999, 0)), None);
+        assert_eq!(free.reached(&spent(1000, 0)), Some(StoppedBy::Time));
+        let cases = [
+            (Budget { iterations: Some(7), ..free }, StoppedBy::Iterations),
+            (Budget { evaluations: Some(90), ..free }, StoppedBy::Evaluations),
+            (Budget { target: Some(LogScore::new(-10.0)), ..free }, StoppedBy::Target),
+            (
+                Budget { stagnation: Some(Stagnation::Evaluations(40)), ..free },
+                StoppedBy::Stagnation,
+            ),
+        ];
+        for (budget, reason) in cases {
+            assert_eq!(budget.reached(&spent(1, 0)), Some(reason));
+        }
+    }
+
+    #[test]
+    fn without_a_budget_the_search_waits_as_long_as_the_best_took() {
+        let open = Budget::default();
+        assert_eq!(open.reached(&spent(9, 0)), None);
+        assert_eq!(open.reached(&spent(10, 0)), Some(StoppedBy::Stagnation));
+        assert_eq!(open.reached(&spent(59, 30)), None);
+        assert_eq!(open.reached(&spent(60, 30)), Some(StoppedBy::Stagnation));
+    }
+}

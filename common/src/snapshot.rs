@@ -1,0 +1,284 @@
+//! What is stored or sent as bytes: chains and rows, bincode behind an envelope of magic, kind,
+//! format version, length and checksum. The only module that touches bincode; stored types have
+//! private twins here, so that the engine's own types can change freely.
+//!
+//! Everything that is decoded is checked: sizes, ranges, order of parents, acyclicity.
+
+use crate::elite::{EliteRow, Structure};
+use crate::ids::NodeIdx;
+use crate::score::LogScore;
+use crate::search::{SavedChain, SeedCounts};
+use bincode::{Decode, Encode};
+use std::sync::Arc;
+use thiserror::Error;
+
+const MAGIC: [u8; 8] = *b"RLBAYES\n";
+const VERSION: u32 = 1;
+const CHECKSUM_BYTES: usize = 32;
+/// Magic, kind, version, length, checksum.
+const HEADER_BYTES: usize = 8 + 4 + 4 + 8 + CHECKSUM_BYTES;
+/// The largest content that is written or read.
+pub const MAX_CONTENT_BYTES: usize = 1 << 30;
+
+/// What an envelope holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Chain = 1,
+    Row = 2,
+}
+
+/// Why bytes are not a snapshot.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum SnapshotError {
+    /// It does not begin like one.
+    #[error("this is not an RLBayes snapshot")]
+    Magic,
+    /// It holds something else.
+    #[error("the snapshot holds something else (kind {found}, expected {expected})")]
+    Kind {
+        /// The kind asked for.
+        expected: u32,
+        /// The kind found.
+        found: u32,
+    },
+    /// It was written by a newer program.
+    #[error("the snapshot has format version {0}; this program reads version {VERSION}")]
+    Version(u32),
+    /// It is cut off or has bytes behind its end.
+    #[error("the snapshot has {found} bytes of content where {expected} were expected")]
+    Length {
+        /// As the header says.
+        expected: u64,
+        /// As found.
+        found: u64,
+    },
+    /// It was changed.
+    #[error("the snapshot's checksum does not match: the file is damaged")]
+    Checksum,
+    /// The content does not decode.
+    #[error("the snapshot's content cannot be read")]
+    Content,
+    /// A structure in it is not one of this search.
+    #[error("the snapshot holds a structure that does not fit: {0}")]
+    Structure(&'static str),
+}
+
+#[derive(Encode, Decode)]
+struct RowV1 {
+    parents: Vec<Vec<u16>>,
+    score: f64,
+}
+
+#[derive(Encode, Decode)]
+struct ChainV1 {
+    random: [u64; 4],
+    iterations: u64,
+    evaluations: u64,
+    computed: u64,
+    seeds: [u64; 3],
+    best: Option<RowV1>,
+    rows: Vec<RowV1>,
+    integers: Vec<u64>,
+    numbers: Vec<f64>,
+}
+
+/// Writes a chain's state.
+#[must_use]
+pub fn encode_chain(chain: &SavedChain) -> Vec<u8> {
+    let SeedCounts { received, entered, made_current } = chain.seeds;
+    let twin = ChainV1 {
+        random: chain.random,
+        iterations: chain.iterations,
+        evaluations: chain.evaluations,
+        computed: chain.computed,
+        seeds: [received, entered, made_current],
+        best: chain.best.as_ref().map(row_twin),
+        rows: chain.rows.iter().map(row_twin).collect(),
+        integers: chain.integers.clone(),
+        numbers: chain.numbers.clone(),
+    };
+    seal(Kind::Chain, &twin)
+}
+
+/// Reads a chain's state for a problem with `nodes` variables.
+///
+/// # Errors
+/// If the bytes are not a whole, undamaged chain of that size.
+pub fn decode_chain(bytes: &[u8], nodes: usize) -> Result<SavedChain, SnapshotError> {
+    let twin: ChainV1 = open(Kind::Chain, bytes)?;
+    let [received, entered, made_current] = twin.seeds;
+    Ok(SavedChain {
+        random: twin.random,
+        iterations: twin.iterations,
+        evaluations: twin.evaluations,
+        computed: twin.computed,
+        seeds: SeedCounts { received, entered, made_current },
+        best: twin.best.map(|row| row_back(row, nodes)).transpose()?,
+        rows: twin.rows.into_iter().map(|row| row_back(row, nodes)).collect::<Result<_, _>>()?,
+        integers: twin.integers,
+        numbers: twin.numbers,
+    })
+}
+
+/// Writes a row.
+#[must_use]
+pub fn encode_row(row: &EliteRow) -> Vec<u8> {
+    seal(Kind::Row, &row_twin(row))
+}
+
+/// Reads a row for a problem with `nodes` variables.
+///
+/// # Errors
+/// If the bytes are not a whole, undamaged row of that size.
+pub fn decode_row(bytes: &[u8], nodes: usize) -> Result<EliteRow, SnapshotError> {
+    row_back(open(Kind::Row, bytes)?, nodes)
+}
+
+fn row_twin(row: &EliteRow) -> RowV1 {
+    #[expect(clippy::cast_possible_truncation, reason = "NodeIdx::MAX_NODES fits 16 bits")]
+    let index = |node: &NodeIdx| node.index() as u16;
+    let parents =
+        row.structure.families().iter().map(|family| family.iter().map(index).collect()).collect();
+    RowV1 { parents, score: row.score.value() }
+}
+
+fn row_back(row: RowV1, nodes: usize) -> Result<EliteRow, SnapshotError> {
+    if row.parents.len() != nodes {
+        return Err(SnapshotError::Structure("its number of variables differs"));
+    }
+    let mut families: Vec<Arc<[NodeIdx]>> = Vec::with_capacity(nodes);
+    for family in row.parents {
+        if family.iter().any(|&parent| usize::from(parent) >= nodes) {
+            return Err(SnapshotError::Structure("it names a variable that is not there"));
+        }
+        if !family.is_sorted_by(|a, b| a < b) {
+            return Err(SnapshotError::Structure("parents are not in order"));
+        }
+        families.push(family.iter().map(|&parent| NodeIdx::new(usize::from(parent))).collect());
+    }
+    let structure = Structure::from_families(families);
+    if structure.to_dag().is_err() {
+        return Err(SnapshotError::Structure("it has a cycle"));
+    }
+    let score = LogScore::checked(row.score)
+        .ok_or(SnapshotError::Structure("its score is not a number"))?;
+    Ok(EliteRow { structure, score })
+}
+
+fn seal(kind: Kind, content: &impl Encode) -> Vec<u8> {
+    // Encoding plain vectors and numbers into memory can't fail.
+    let content = bincode::encode_to_vec(content, bincode::config::standard()).unwrap_or_default();
+    let mut bytes = Vec::with_capacity(HEADER_BYTES + content.len());
+    bytes.extend_from_slice(&MAGIC);
+    bytes.extend_from_slice(&(kind as u32).to_le_bytes());
+    bytes.extend_from_slice(&VERSION.to_le_bytes());
+    bytes.extend_from_slice(&(content.len() as u64).to_le_bytes());
+    bytes.extend_from_slice(blake3::hash(&content).as_bytes());
+    bytes.extend_from_slice(&content);
+    bytes
+}
+
+fn open<T: Decode<()>>(kind: Kind, bytes: &[u8]) -> Result<T, SnapshotError> {
+    let (header, content) = bytes.split_at_checked(HEADER_BYTES).ok_or(SnapshotError::Magic)?;
+    let (magic, header) = header.split_at(MAGIC.len());
+    if magic != MAGIC {
+        return Err(SnapshotError::Magic);
+    }
+    let number = |range: std::ops::Range<usize>| {
+        header[range].iter().rev().fold(0u64, |number, &byte| number << 8 | u64::from(byte))
+    };
+    #[expect(clippy::cast_possible_truncation, reason = "four bytes each")]
+    let (found, version) = (number(0..4) as u32, number(4..8) as u32);
+    if version != VERSION {
+        return Err(SnapshotError::Version(version));
+    }
+    if found != kind as u32 {
+        return Err(SnapshotError::Kind { expected: kind as u32, found });
+    }
+    let (expected, found) = (number(8..16), content.len() as u64);
+    if expected != found || content.len() > MAX_CONTENT_BYTES {
+        return Err(SnapshotError::Length { expected, found });
+    }
+    if header[16..] != *blake3::hash(content).as_bytes() {
+        return Err(SnapshotError::Checksum);
+    }
+    let config = bincode::config::standard().with_limit::<MAX_CONTENT_BYTES>();
+    let (value, used) =
+        bincode::decode_from_slice(content, config).map_err(|_| SnapshotError::Content)?;
+    if used != content.len() {
+        return Err(SnapshotError::Content);
+    }
+    Ok(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::Dag;
+
+    fn row(edges: &[(usize, usize)], score: f64) -> EliteRow {
+        let edges = edges.iter().map(|&(a, b)| (NodeIdx::new(a), NodeIdx::new(b)));
+        let structure = Structure::of(&Dag::from_edges(4, edges).unwrap());
+        EliteRow { structure, score: LogScore::new(score) }
+    }
+
+    fn chain() -> SavedChain {
+        SavedChain {
+            random: [1, 2, 3, u64::MAX],
+            iterations: 10,
+            evaluations: 1 << 40,
+            computed: 7,
+            seeds: SeedCounts { received: 1, entered: 2, made_current: 3 },
+            best: Some(row(&[(0, 1), (2, 1)], -12.5)),
+            rows: vec![row(&[], f64::NEG_INFINITY), row(&[(3, 0)], -1e-300)],
+            integers: vec![0, u64::MAX],
+            numbers: vec![f64::NEG_INFINITY, 0.1],
+        }
+    }
+
+    #[test]
+    fn chains_and_rows_survive_the_round_trip() {
+        assert_eq!(decode_chain(&encode_chain(&chain()), 4).unwrap(), chain());
+        let row = row(&[(0, 1), (0, 3)], -3.25);
+        assert_eq!(decode_row(&encode_row(&row), 4).unwrap(), row);
+    }
+
+    #[test]
+    fn a_snapshot_cut_at_any_length_is_refused() {
+        let bytes = encode_chain(&chain());
+        for length in 0..bytes.len() {
+            assert!(decode_chain(&bytes[..length], 4).is_err(), "cut at {length}");
+        }
+        let mut longer = bytes;
+        longer.push(0);
+        assert!(matches!(decode_chain(&longer, 4), Err(SnapshotError::Length { .. })));
+    }
+
+    #[test]
+    fn a_snapshot_with_any_bit_flipped_is_refused() {
+        let bytes = encode_chain(&chain());
+        for at in 0..bytes.len() * 8 {
+            let mut damaged = bytes.clone();
+            damaged[at / 8] ^= 1 << (at % 8);
+            assert!(decode_chain(&damaged, 4).is_err(), "bit {at}");
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_the_search_is_refused() {
+        let sealed = |parents: Vec<Vec<u16>>, score| seal(Kind::Row, &RowV1 { parents, score });
+        let cyclic = sealed(vec![vec![1], vec![0]], 0.0);
+        let unsorted = sealed(vec![vec![], vec![], vec![1, 0]], 0.0);
+        let outside = sealed(vec![vec![2], vec![]], 0.0);
+        let nan = sealed(vec![vec![], vec![]], f64::NAN);
+        assert!(matches!(decode_row(&cyclic, 2), Err(SnapshotError::Structure(_))));
+        assert!(matches!(decode_row(&unsorted, 3), Err(SnapshotError::Structure(_))));
+        assert!(matches!(decode_row(&outside, 2), Err(SnapshotError::Structure(_))));
+        assert!(matches!(decode_row(&nan, 2), Err(SnapshotError::Structure(_))));
+        assert!(matches!(decode_row(&nan, 3), Err(SnapshotError::Structure(_))));
+        assert!(matches!(
+            decode_row(&encode_chain(&chain()), 4),
+            Err(SnapshotError::Kind { .. })
+        ));
+    }
+}
