@@ -5,6 +5,7 @@
 
 pub mod data;
 pub mod elite;
+pub mod exchange;
 pub mod graph;
 pub mod ids;
 pub mod metrics;
