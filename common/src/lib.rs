@@ -4,6 +4,8 @@
 //! Data flows one way: table -> counts -> score -> chain -> exchange -> pool -> result.
 
 pub mod data;
+pub mod fit;
 pub mod graph;
 pub mod ids;
+pub mod io;
 pub mod network;

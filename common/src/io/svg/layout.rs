@@ -1,0 +1,354 @@
+//! Where boxes and lines go. Connected nodes are placed in layers by `layout-rs`; nodes without
+//! edges stand in rows below, where they do not widen the picture.
+//!
+//! `layout-rs` panics on an empty graph and takes very long for dense ones (each long edge becomes
+//! a chain of points), so it gets neither: dense graphs are placed in plain layers here.
+
+use layout::core::base::Orientation;
+use layout::core::format::{ClipHandle, RenderBackend};
+use layout::core::geometry::Point;
+use layout::core::style::StyleAttr;
+use layout::std_shapes::shapes::{Arrow, Element, ShapeKind};
+use layout::topo::layout::VisualGraph;
+
+/// The size of letters.
+pub(super) const FONT_SIZE: f64 = 14.0;
+
+const BOX_HEIGHT: f64 = 30.0;
+const GAP: f64 = 24.0;
+const LAYER_GAP: f64 = 70.0;
+/// The most points, nodes and bends, that layout-rs places in about a second.
+const MAX_POINTS: usize = 700;
+
+/// A node's box, by its upper left corner.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Place {
+    pub(super) x: f64,
+    pub(super) y: f64,
+    pub(super) width: f64,
+    pub(super) height: f64,
+}
+
+/// Boxes of the nodes, SVG paths of the edges, and the size of it all.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Drawing {
+    pub(super) boxes: Vec<Place>,
+    pub(super) paths: Vec<String>,
+    pub(super) width: f64,
+    pub(super) height: f64,
+}
+
+/// Places nodes, given by their labels, and edges, which hold no cycle among those of one network
+/// but may with those of the true one.
+pub(super) fn place(labels: &[String], edges: &[(usize, usize)]) -> Drawing {
+    let sizes: Vec<f64> = labels.iter().map(|label| box_width(label)).collect();
+    let mut linked = vec![false; labels.len()];
+    for &(from, to) in edges {
+        linked[from] = true;
+        linked[to] = true;
+    }
+    let levels = levels(labels.len(), edges);
+    let points: usize = edges
+        .iter()
+        .map(|&(a, b)| levels[a].abs_diff(levels[b]))
+        .sum();
+    let mut drawing = if edges.is_empty() {
+        Drawing {
+            boxes: sizes.iter().map(|&width| at_origin(width)).collect(),
+            ..Drawing::default()
+        }
+    } else if points + labels.len() <= MAX_POINTS {
+        layered(&sizes, edges, &linked)
+    } else {
+        plain(&sizes, edges, &linked, &levels)
+    };
+    add_lone_nodes(&mut drawing, &linked);
+    drawing
+}
+
+/// Estimates the width of a box from its label; wide scripts count double.
+fn box_width(label: &str) -> f64 {
+    let letters: f64 = label
+        .chars()
+        .map(|letter| match letter {
+            'i' | 'j' | 'l' | 'I' | '.' | ',' | '\'' | '|' | ':' | ';' | '!' => 0.38,
+            'm' | 'w' | 'M' | 'W' | '%' | '@' => 1.0,
+            'A'..='Z' => 0.76,
+            '\0'..='\u{2ff}' => 0.65,
+            '\u{300}'..='\u{10ff}' => 0.75,
+            _ => 1.15,
+        })
+        .sum();
+    (letters * FONT_SIZE + 22.0).max(46.0)
+}
+
+fn at_origin(width: f64) -> Place {
+    Place {
+        x: 0.0,
+        y: 0.0,
+        width,
+        height: BOX_HEIGHT,
+    }
+}
+
+/// Returns each node's layer: behind all its parents. Edges that close a cycle do not count.
+fn levels(n: usize, edges: &[(usize, usize)]) -> Vec<usize> {
+    let mut levels = vec![0usize; n];
+    for _ in 0..n {
+        let mut changed = false;
+        for &(from, to) in edges {
+            if levels[to] <= levels[from] && levels[from] + 1 < n {
+                levels[to] = levels[from] + 1;
+                changed = true;
+            }
+        }
+        if !changed {
+            break;
+        }
+    }
+    levels
+}
+
+/// Places linked nodes with layout-rs.
+fn layered(sizes: &[f64], edges: &[(usize, usize)], linked: &[bool]) -> Drawing {
+    let mut graph = VisualGraph::new(Orientation::TopToBottom);
+    let look = StyleAttr::simple();
+    let mut handles = Vec::with_capacity(sizes.len());
+    for (node, (&width, &linked)) in sizes.iter().zip(linked).enumerate() {
+        handles.push(linked.then(|| {
+            // The label is the node's number: names never reach layout-rs.
+            let shape = ShapeKind::new_box(&node.to_string());
+            let size = Point::new(width, BOX_HEIGHT);
+            graph.add_node(Element::create(
+                shape,
+                look.clone(),
+                Orientation::TopToBottom,
+                size,
+            ))
+        }));
+    }
+    for (number, &(from, to)) in edges.iter().enumerate() {
+        if let (Some(from), Some(to)) = (handles[from], handles[to]) {
+            let arrow = Arrow {
+                properties: Some(number.to_string()),
+                ..Arrow::default()
+            };
+            graph.add_edge(arrow, from, to);
+        }
+    }
+    let mut canvas = Canvas::new(sizes, edges.len());
+    graph.do_it(false, false, false, &mut canvas);
+    canvas.finish(linked)
+}
+
+/// Collects what layout-rs draws.
+#[derive(Debug)]
+struct Canvas {
+    boxes: Vec<Place>,
+    paths: Vec<Vec<Point>>,
+    last: Option<(Point, Point)>,
+}
+
+impl Canvas {
+    fn new(sizes: &[f64], edges: usize) -> Self {
+        let boxes = sizes.iter().map(|&width| at_origin(width)).collect();
+        Self {
+            boxes,
+            paths: vec![Vec::new(); edges],
+            last: None,
+        }
+    }
+
+    /// Moves everything to the upper left corner.
+    fn finish(mut self, linked: &[bool]) -> Drawing {
+        let points = || self.paths.iter().flatten();
+        let boxes = || {
+            self.boxes
+                .iter()
+                .zip(linked)
+                .filter(|(_, linked)| **linked)
+                .map(|(b, _)| b)
+        };
+        let least = |values: &mut dyn Iterator<Item = f64>| values.fold(f64::INFINITY, f64::min);
+        let left = least(&mut boxes().map(|b| b.x).chain(points().map(|p| p.x)));
+        let top = least(&mut boxes().map(|b| b.y).chain(points().map(|p| p.y)));
+        for place in &mut self.boxes {
+            place.x -= left;
+            place.y -= top;
+        }
+        for point in self.paths.iter_mut().flatten() {
+            point.x -= left;
+            point.y -= top;
+        }
+        let boxes = || {
+            self.boxes
+                .iter()
+                .zip(linked)
+                .filter(|(_, linked)| **linked)
+                .map(|(b, _)| b)
+        };
+        let points = || self.paths.iter().flatten();
+        let most = |values: &mut dyn Iterator<Item = f64>| values.fold(0.0, f64::max);
+        let width = most(&mut boxes().map(|b| b.x + b.width).chain(points().map(|p| p.x)));
+        let height = most(&mut boxes().map(|b| b.y + b.height).chain(points().map(|p| p.y)));
+        let paths = self.paths.iter().map(|points| curve(points)).collect();
+        Drawing {
+            boxes: self.boxes,
+            paths,
+            width,
+            height,
+        }
+    }
+}
+
+/// Writes control points as an SVG path: two starts, then pairs of control point and end.
+fn curve(points: &[Point]) -> String {
+    let mut path = String::new();
+    for (at, point) in points.iter().enumerate() {
+        let letter = match at {
+            0 => "M",
+            1 => " C",
+            _ if at > 3 && at % 2 == 0 => " S",
+            _ => " ",
+        };
+        path += &format!("{letter}{:.1} {:.1}", point.x, point.y);
+    }
+    path
+}
+
+impl RenderBackend for Canvas {
+    fn draw_rect(
+        &mut self,
+        corner: Point,
+        size: Point,
+        _: &StyleAttr,
+        _: Option<String>,
+        _: Option<ClipHandle>,
+    ) {
+        self.last = Some((corner, size));
+    }
+
+    fn draw_text(&mut self, _: Point, text: &str, _: &StyleAttr) {
+        // A box is drawn just before its text, which is the node's number.
+        if let (Some((corner, size)), Ok(node)) = (self.last.take(), text.parse::<usize>())
+            && let Some(place) = self.boxes.get_mut(node)
+        {
+            *place = Place {
+                x: corner.x,
+                y: corner.y,
+                width: size.x,
+                height: size.y,
+            };
+        }
+    }
+
+    fn draw_arrow(
+        &mut self,
+        path: &[(Point, Point)],
+        _: bool,
+        head: (bool, bool),
+        _: &StyleAttr,
+        properties: Option<String>,
+        _: &str,
+    ) {
+        let number = properties.and_then(|number| number.parse::<usize>().ok());
+        let Some(points) = number.and_then(|number| self.paths.get_mut(number)) else {
+            return;
+        };
+        *points = path.iter().flat_map(|&(a, b)| [a, b]).collect();
+        if head.0 {
+            // The edge was turned round for the layers: expand the short form, then turn back.
+            *points = reversed(path);
+        }
+    }
+
+    fn draw_line(&mut self, _: Point, _: Point, _: &StyleAttr, _: Option<String>) {}
+
+    fn draw_circle(&mut self, _: Point, _: Point, _: &StyleAttr, _: Option<String>) {}
+
+    fn create_clip(&mut self, _: Point, _: Point, _: usize) -> ClipHandle {
+        0
+    }
+}
+
+/// Turns a path round: the last end becomes the start.
+fn reversed(path: &[(Point, Point)]) -> Vec<Point> {
+    let mut points = Vec::with_capacity(path.len() * 2);
+    let mut steps = path.iter().rev();
+    if let Some(&(control, end)) = steps.next() {
+        points.extend([end, control]);
+    }
+    for &(a, b) in steps {
+        // All but the first pair are (control, end); the control after an end is its mirror.
+        if points.len() == 2 * path.len() - 2 {
+            points.extend([b, a]);
+        } else {
+            points.extend([b.add(b.sub(a)), b]);
+        }
+    }
+    points
+}
+
+/// Places linked nodes in plain layers with straight edges, for graphs too dense to be untangled.
+fn plain(sizes: &[f64], edges: &[(usize, usize)], linked: &[bool], levels: &[usize]) -> Drawing {
+    let mut boxes: Vec<Place> = sizes.iter().map(|&width| at_origin(width)).collect();
+    let deepest = levels.iter().copied().max().unwrap_or(0);
+    let (mut width, mut y) = (0.0f64, 0.0);
+    for level in 0..=deepest {
+        let mut x = if level % 2 == 0 { 0.0 } else { 2.0 * GAP };
+        for (node, place) in boxes.iter_mut().enumerate() {
+            if linked[node] && levels[node] == level {
+                (place.x, place.y) = (x, y);
+                x += place.width + GAP;
+            }
+        }
+        width = width.max(x - GAP);
+        y += BOX_HEIGHT + LAYER_GAP;
+    }
+    let paths = edges
+        .iter()
+        .map(|&(from, to)| {
+            let (a, b) = (boxes[from], boxes[to]);
+            let down = a.y <= b.y;
+            let (start, end) = if down {
+                (a.y + a.height, b.y)
+            } else {
+                (a.y, b.y + b.height)
+            };
+            let (from_x, to_x) = (a.x + a.width / 2.0, b.x + b.width / 2.0);
+            format!("M{from_x:.1} {start:.1} L{to_x:.1} {end:.1}")
+        })
+        .collect();
+    Drawing {
+        boxes,
+        paths,
+        width,
+        height: y - LAYER_GAP,
+    }
+}
+
+/// Adds the nodes without edges in rows below.
+fn add_lone_nodes(drawing: &mut Drawing, linked: &[bool]) {
+    let widest = drawing.width.max(900.0);
+    let mut y = if drawing.height > 0.0 {
+        drawing.height + GAP
+    } else {
+        0.0
+    };
+    let mut x = 0.0;
+    for (place, _) in drawing
+        .boxes
+        .iter_mut()
+        .zip(linked)
+        .filter(|(_, linked)| !**linked)
+    {
+        if x > 0.0 && x + place.width > widest {
+            x = 0.0;
+            y += BOX_HEIGHT + GAP;
+        }
+        (place.x, place.y) = (x, y);
+        x += place.width + GAP;
+        drawing.width = drawing.width.max(x - GAP);
+        drawing.height = drawing.height.max(y + BOX_HEIGHT);
+    }
+}
