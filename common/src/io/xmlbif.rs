@@ -195,7 +195,8 @@ impl Parser {
             (Some(Element::Name), Some(variable), _) => variable.name = content,
             (Some(Element::Outcome), Some(variable), _) => variable.states.push(content),
             (Some(Element::For), _, Some(definition)) => {
-                if definition.variable.replace(content).is_some() {
+                let before = definition.variable.replace(content);
+                if before.is_some() {
                     return Err(self.syntax("one FOR in a DEFINITION", "a second one"));
                 }
             }
