@@ -80,7 +80,11 @@ fn is_identifier(name: &str) -> bool {
         "type",
         "variable",
     ];
-    name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
+    // A number in front may be followed by a letter, but not by one that makes it a power of ten.
+    let start = name.trim_start_matches(|first: char| first.is_ascii_digit());
+    let begins = |first: char| first.is_ascii_alphabetic() || first == '_';
+    start.starts_with(begins)
+        && (start == name || !start.starts_with(['e', 'E']))
         && name.chars().all(is_portable_letter)
         && !KEYWORDS
             .iter()
@@ -275,11 +279,13 @@ mod tests {
 
     #[test]
     fn portable_names_are_identifiers_or_whole_numbers() {
-        for name in ["yes", "a-b", "a.b", "_", "x1", "1", "007", "-1"] {
+        for name in [
+            "yes", "a-b", "a.b", "_", "x1", "1", "007", "-1", "1_1", "12ab", "e5",
+        ] {
             assert!(is_portable_state(name), "{name}");
         }
         for name in [
-            "0.5", "1-2", "<5", "", "-", ".a", "1e5", "table", "Type", "é", "a b",
+            "0.5", "1-2", "<5", "", "-", ".a", "1e5", "1e", "2.0x", "table", "Type", "é", "a b",
         ] {
             assert!(!is_portable_state(name), "{name}");
         }

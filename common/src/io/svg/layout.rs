@@ -4,9 +4,10 @@
 //! `layout-rs` panics on an empty graph and takes very long for dense ones (each long edge becomes
 //! a chain of points), so it gets neither: dense graphs are placed in plain layers here.
 
+use super::lines::{Bends, curve, lines};
 use layout::core::base::Orientation;
 use layout::core::format::{ClipHandle, RenderBackend};
-use layout::core::geometry::Point;
+use layout::core::geometry::{Point, Position};
 use layout::core::style::StyleAttr;
 use layout::std_shapes::shapes::{Arrow, Element, ShapeKind};
 use layout::topo::layout::VisualGraph;
@@ -16,8 +17,12 @@ pub(super) const FONT_SIZE: f64 = 14.0;
 
 const BOX_HEIGHT: f64 = 30.0;
 const GAP: f64 = 24.0;
-const LAYER_GAP: f64 = 70.0;
+const LAYER_GAP: f64 = 84.0;
 /// The most points, nodes and bends, that layout-rs places in about a second.
+/// What a page's width is to its height.
+const PAGE_RATIO: f64 = 1.5;
+/// The height of a picture that any screen shows whole.
+const SMALL_PAGE: f64 = 700.0;
 const MAX_POINTS: usize = 700;
 
 /// A node's box, by its upper left corner.
@@ -109,22 +114,42 @@ fn levels(n: usize, edges: &[(usize, usize)]) -> Vec<usize> {
     levels
 }
 
-/// Places linked nodes with layout-rs.
+/// Places linked nodes with layout-rs, downwards or to the right, whichever fits a page better.
 fn layered(sizes: &[f64], edges: &[(usize, usize)], linked: &[bool]) -> Drawing {
-    let mut graph = VisualGraph::new(Orientation::TopToBottom);
+    let down = layered_along(Orientation::TopToBottom, sizes, edges, linked);
+    let right = layered_along(Orientation::LeftToRight, sizes, edges, linked);
+    let page = |drawing: &Drawing| (drawing.width / PAGE_RATIO).max(drawing.height);
+    // Downwards is what people expect of a small network.
+    if page(&down) <= SMALL_PAGE || page(&down) <= page(&right) {
+        down
+    } else {
+        right
+    }
+}
+
+fn layered_along(
+    orientation: Orientation,
+    sizes: &[f64],
+    edges: &[(usize, usize)],
+    linked: &[bool],
+) -> Drawing {
+    let mut graph = VisualGraph::new(orientation);
     let look = StyleAttr::simple();
+    let (across, along) = (Point::new(GAP, LAYER_GAP), Point::new(LAYER_GAP, GAP));
+    let halo = if orientation.is_top_to_bottom() {
+        across
+    } else {
+        along
+    };
     let mut handles = Vec::with_capacity(sizes.len());
     for (node, (&width, &linked)) in sizes.iter().zip(linked).enumerate() {
         handles.push(linked.then(|| {
             // The label is the node's number: names never reach layout-rs.
             let shape = ShapeKind::new_box(&node.to_string());
             let size = Point::new(width, BOX_HEIGHT);
-            graph.add_node(Element::create(
-                shape,
-                look.clone(),
-                Orientation::TopToBottom,
-                size,
-            ))
+            let mut element = Element::create(shape, look.clone(), orientation, size);
+            element.pos = Position::new(Point::zero(), size, Point::zero(), halo);
+            graph.add_node(element)
         }));
     }
     for (number, &(from, to)) in edges.iter().enumerate() {
@@ -136,62 +161,79 @@ fn layered(sizes: &[f64], edges: &[(usize, usize)], linked: &[bool]) -> Drawing 
             graph.add_edge(arrow, from, to);
         }
     }
-    let mut canvas = Canvas::new(sizes, edges.len());
+    let mut canvas = Canvas {
+        boxes: sizes.iter().map(|&width| at_origin(width)).collect(),
+        bends: vec![Bends::default(); edges.len()],
+        last: None,
+    };
     graph.do_it(false, false, false, &mut canvas);
-    canvas.finish(linked)
+    canvas.finish(orientation, edges, linked)
 }
 
-/// Collects what layout-rs draws.
+/// Collects where layout-rs puts boxes and bends; the curves between them are drawn here, since
+/// its own leave boxes sideways and run behind their neighbours.
 #[derive(Debug)]
 struct Canvas {
     boxes: Vec<Place>,
-    paths: Vec<Vec<Point>>,
+    bends: Vec<Bends>,
     last: Option<(Point, Point)>,
 }
 
 impl Canvas {
-    fn new(sizes: &[f64], edges: usize) -> Self {
-        let boxes = sizes.iter().map(|&width| at_origin(width)).collect();
-        Self {
-            boxes,
-            paths: vec![Vec::new(); edges],
-            last: None,
+    fn finish(
+        mut self,
+        orientation: Orientation,
+        edges: &[(usize, usize)],
+        linked: &[bool],
+    ) -> Drawing {
+        // Everything is computed for layers from top to bottom and turned round at the end.
+        let turned = !orientation.is_top_to_bottom();
+        if turned {
+            self.boxes.iter_mut().for_each(turn);
+            let points = self.bends.iter_mut().flat_map(|bends| &mut bends.points);
+            points.for_each(|point| *point = (point.1, point.0));
         }
-    }
-
-    /// Moves everything to the upper left corner.
-    fn finish(mut self, linked: &[bool]) -> Drawing {
-        let points = || self.paths.iter().flatten();
-        let boxes = || {
-            self.boxes
-                .iter()
-                .zip(linked)
-                .filter(|(_, linked)| **linked)
-                .map(|(b, _)| b)
+        let drawn: Vec<Place> = self
+            .boxes
+            .iter()
+            .zip(linked)
+            .filter(|(_, linked)| **linked)
+            .map(|(b, _)| *b)
+            .collect();
+        let mut lines = lines(&self.boxes, edges, &self.bends);
+        let corners = |place: &Place| {
+            [
+                (place.x, place.y),
+                (place.x + place.width, place.y + place.height),
+            ]
         };
-        let least = |values: &mut dyn Iterator<Item = f64>| values.fold(f64::INFINITY, f64::min);
-        let left = least(&mut boxes().map(|b| b.x).chain(points().map(|p| p.x)));
-        let top = least(&mut boxes().map(|b| b.y).chain(points().map(|p| p.y)));
+        let points = lines
+            .iter()
+            .flatten()
+            .copied()
+            .chain(drawn.iter().flat_map(corners));
+        let (mut left, mut top, mut right, mut bottom) = (
+            f64::INFINITY,
+            f64::INFINITY,
+            f64::NEG_INFINITY,
+            f64::NEG_INFINITY,
+        );
+        for (x, y) in points {
+            (left, top) = (left.min(x), top.min(y));
+            (right, bottom) = (right.max(x), bottom.max(y));
+        }
         for place in &mut self.boxes {
-            place.x -= left;
-            place.y -= top;
+            (place.x, place.y) = (place.x - left, place.y - top);
         }
-        for point in self.paths.iter_mut().flatten() {
-            point.x -= left;
-            point.y -= top;
+        for (x, y) in lines.iter_mut().flatten() {
+            (*x, *y) = (*x - left, *y - top);
         }
-        let boxes = || {
-            self.boxes
-                .iter()
-                .zip(linked)
-                .filter(|(_, linked)| **linked)
-                .map(|(b, _)| b)
-        };
-        let points = || self.paths.iter().flatten();
-        let most = |values: &mut dyn Iterator<Item = f64>| values.fold(0.0, f64::max);
-        let width = most(&mut boxes().map(|b| b.x + b.width).chain(points().map(|p| p.x)));
-        let height = most(&mut boxes().map(|b| b.y + b.height).chain(points().map(|p| p.y)));
-        let paths = self.paths.iter().map(|points| curve(points)).collect();
+        let paths = lines.iter().map(|points| curve(points, turned)).collect();
+        let (mut width, mut height) = (right - left, bottom - top);
+        if turned {
+            self.boxes.iter_mut().for_each(turn);
+            (width, height) = (height, width);
+        }
         Drawing {
             boxes: self.boxes,
             paths,
@@ -201,19 +243,10 @@ impl Canvas {
     }
 }
 
-/// Writes control points as an SVG path: two starts, then pairs of control point and end.
-fn curve(points: &[Point]) -> String {
-    let mut path = String::new();
-    for (at, point) in points.iter().enumerate() {
-        let letter = match at {
-            0 => "M",
-            1 => " C",
-            _ if at > 3 && at % 2 == 0 => " S",
-            _ => " ",
-        };
-        path += &format!("{letter}{:.1} {:.1}", point.x, point.y);
-    }
-    path
+/// Swaps what is down and what is right.
+fn turn(place: &mut Place) {
+    std::mem::swap(&mut place.x, &mut place.y);
+    std::mem::swap(&mut place.width, &mut place.height);
 }
 
 impl RenderBackend for Canvas {
@@ -252,14 +285,16 @@ impl RenderBackend for Canvas {
         _: &str,
     ) {
         let number = properties.and_then(|number| number.parse::<usize>().ok());
-        let Some(points) = number.and_then(|number| self.paths.get_mut(number)) else {
+        let Some(bends) = number.and_then(|number| self.bends.get_mut(number)) else {
             return;
         };
-        *points = path.iter().flat_map(|&(a, b)| [a, b]).collect();
-        if head.0 {
-            // The edge was turned round for the layers: expand the short form, then turn back.
-            *points = reversed(path);
-        }
+        // The first and the last pair are at the nodes; of the others the second is the bend.
+        let inner = path
+            .get(1..path.len().saturating_sub(1))
+            .unwrap_or_default();
+        bends.points = inner.iter().map(|&(_, bend)| (bend.x, bend.y)).collect();
+        // An edge that was turned round for the layers has its head at the start.
+        bends.upwards = head.0;
     }
 
     fn draw_line(&mut self, _: Point, _: Point, _: &StyleAttr, _: Option<String>) {}
@@ -269,24 +304,6 @@ impl RenderBackend for Canvas {
     fn create_clip(&mut self, _: Point, _: Point, _: usize) -> ClipHandle {
         0
     }
-}
-
-/// Turns a path round: the last end becomes the start.
-fn reversed(path: &[(Point, Point)]) -> Vec<Point> {
-    let mut points = Vec::with_capacity(path.len() * 2);
-    let mut steps = path.iter().rev();
-    if let Some(&(control, end)) = steps.next() {
-        points.extend([end, control]);
-    }
-    for &(a, b) in steps {
-        // All but the first pair are (control, end); the control after an end is its mirror.
-        if points.len() == 2 * path.len() - 2 {
-            points.extend([b, a]);
-        } else {
-            points.extend([b.add(b.sub(a)), b]);
-        }
-    }
-    points
 }
 
 /// Places linked nodes in plain layers with straight edges, for graphs too dense to be untangled.

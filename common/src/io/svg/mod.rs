@@ -1,8 +1,10 @@
 //! A layered drawing of a network as SVG; written only.
 //!
-//! `part.rs` chooses what is drawn, `layout.rs` places it, and this file draws.
+//! `part.rs` chooses what is drawn, `layout.rs` places it,
+//! `lines.rs` bends the edges, and this file draws.
 
 mod layout;
+mod lines;
 mod part;
 
 use super::error::WriteError;
