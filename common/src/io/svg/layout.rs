@@ -5,6 +5,8 @@
 //! a chain of points), so it gets neither: dense graphs are placed in plain layers here.
 
 use super::lines::{Bends, curve, lines};
+use crate::graph::Dag;
+use crate::ids::NodeIdx;
 use layout::core::base::Orientation;
 use layout::core::format::{ClipHandle, RenderBackend};
 use layout::core::geometry::{Point, Position};
@@ -18,12 +20,12 @@ pub(super) const FONT_SIZE: f64 = 14.0;
 const BOX_HEIGHT: f64 = 30.0;
 const GAP: f64 = 24.0;
 const LAYER_GAP: f64 = 84.0;
-/// The most points, nodes and bends, that layout-rs places in about a second.
+/// The most points, nodes and bends, that layout-rs places in a second or two.
 /// What a page's width is to its height.
 const PAGE_RATIO: f64 = 1.5;
 /// The height of a picture that any screen shows whole.
 const SMALL_PAGE: f64 = 700.0;
-const MAX_POINTS: usize = 700;
+const MAX_POINTS: usize = 450;
 
 /// A node's box, by its upper left corner.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -52,10 +54,10 @@ pub(super) fn place(labels: &[String], edges: &[(usize, usize)]) -> Drawing {
         linked[from] = true;
         linked[to] = true;
     }
-    let levels = levels(labels.len(), edges);
-    let points: usize = edges
+    let (downwards, levels) = oriented(labels.len(), edges);
+    let points: usize = downwards
         .iter()
-        .map(|&(a, b)| levels[a].abs_diff(levels[b]))
+        .map(|&(a, b)| levels[b].abs_diff(levels[a]))
         .sum();
     let mut drawing = if edges.is_empty() {
         Drawing {
@@ -63,7 +65,7 @@ pub(super) fn place(labels: &[String], edges: &[(usize, usize)]) -> Drawing {
             ..Drawing::default()
         }
     } else if points + labels.len() <= MAX_POINTS {
-        layered(&sizes, edges, &linked)
+        layered(&sizes, edges, &downwards, &linked)
     } else {
         plain(&sizes, edges, &linked, &levels)
     };
@@ -96,28 +98,46 @@ fn at_origin(width: f64) -> Place {
     }
 }
 
-/// Returns each node's layer: behind all its parents. Edges that close a cycle do not count.
-fn levels(n: usize, edges: &[(usize, usize)]) -> Vec<usize> {
-    let mut levels = vec![0usize; n];
-    for _ in 0..n {
-        let mut changed = false;
-        for &(from, to) in edges {
-            if levels[to] <= levels[from] && levels[from] + 1 < n {
-                levels[to] = levels[from] + 1;
-                changed = true;
-            }
+/// Turns round the edges that close a cycle with those before them, and returns each node's layer:
+/// behind all nodes that lead to it.
+fn oriented(n: usize, edges: &[(usize, usize)]) -> (Vec<(usize, usize)>, Vec<usize>) {
+    let mut dag = Dag::empty(n);
+    let mut downwards = Vec::with_capacity(edges.len());
+    for &(from, to) in edges {
+        let kept = dag.add_edge(NodeIdx::new(from), NodeIdx::new(to)).is_ok();
+        if !kept {
+            // It can't close a cycle both ways; if it is there already, it has its layers.
+            let _ = dag.add_edge(NodeIdx::new(to), NodeIdx::new(from));
         }
-        if !changed {
-            break;
-        }
+        downwards.push(if kept { (from, to) } else { (to, from) });
     }
-    levels
+    let mut levels = vec![0usize; n];
+    for &node in dag.topological_order() {
+        let above = dag
+            .parents(node)
+            .iter()
+            .map(|parent| levels[parent.index()] + 1);
+        levels[node.index()] = above.max().unwrap_or(0);
+    }
+    (downwards, levels)
 }
 
 /// Places linked nodes with layout-rs, downwards or to the right, whichever fits a page better.
-fn layered(sizes: &[f64], edges: &[(usize, usize)], linked: &[bool]) -> Drawing {
-    let down = layered_along(Orientation::TopToBottom, sizes, edges, linked);
-    let right = layered_along(Orientation::LeftToRight, sizes, edges, linked);
+fn layered(
+    sizes: &[f64],
+    edges: &[(usize, usize)],
+    downwards: &[(usize, usize)],
+    linked: &[bool],
+) -> Drawing {
+    let along = |orientation| {
+        let mut canvas = placed(orientation, sizes, downwards, linked);
+        for ((bends, edge), downwards) in canvas.bends.iter_mut().zip(edges).zip(downwards) {
+            bends.upwards = edge != downwards;
+        }
+        canvas.finish(orientation, edges, linked)
+    };
+    let down = along(Orientation::TopToBottom);
+    let right = along(Orientation::LeftToRight);
     let page = |drawing: &Drawing| (drawing.width / PAGE_RATIO).max(drawing.height);
     // Downwards is what people expect of a small network.
     if page(&down) <= SMALL_PAGE || page(&down) <= page(&right) {
@@ -127,12 +147,12 @@ fn layered(sizes: &[f64], edges: &[(usize, usize)], linked: &[bool]) -> Drawing 
     }
 }
 
-fn layered_along(
+fn placed(
     orientation: Orientation,
     sizes: &[f64],
     edges: &[(usize, usize)],
     linked: &[bool],
-) -> Drawing {
+) -> Canvas {
     let mut graph = VisualGraph::new(orientation);
     let look = StyleAttr::simple();
     let (across, along) = (Point::new(GAP, LAYER_GAP), Point::new(LAYER_GAP, GAP));
@@ -167,7 +187,7 @@ fn layered_along(
         last: None,
     };
     graph.do_it(false, false, false, &mut canvas);
-    canvas.finish(orientation, edges, linked)
+    canvas
 }
 
 /// Collects where layout-rs puts boxes and bends; the curves between them are drawn here, since
@@ -279,7 +299,7 @@ impl RenderBackend for Canvas {
         &mut self,
         path: &[(Point, Point)],
         _: bool,
-        head: (bool, bool),
+        _: (bool, bool),
         _: &StyleAttr,
         properties: Option<String>,
         _: &str,
@@ -293,8 +313,6 @@ impl RenderBackend for Canvas {
             .get(1..path.len().saturating_sub(1))
             .unwrap_or_default();
         bends.points = inner.iter().map(|&(_, bend)| (bend.x, bend.y)).collect();
-        // An edge that was turned round for the layers has its head at the start.
-        bends.upwards = head.0;
     }
 
     fn draw_line(&mut self, _: Point, _: Point, _: &StyleAttr, _: Option<String>) {}
