@@ -4,6 +4,7 @@
 //! is, and bends between two bands only, so that it never runs behind a box.
 
 use super::layout::Place;
+use std::collections::BTreeSet;
 
 /// Where an edge passes layers between its nodes, in the order of the layers.
 #[derive(Clone, Debug, Default)]
@@ -55,6 +56,11 @@ pub(super) fn lines(
         &ends.iter().map(|&(_, lower)| lower).collect::<Vec<_>>(),
         before,
     );
+    let linked: BTreeSet<usize> = edges.iter().flat_map(|&(from, to)| [from, to]).collect();
+    let linked: Vec<Place> = linked.into_iter().map(|node| boxes[node]).collect();
+    let mut layers: Vec<f64> = linked.iter().map(|place| middle(*place).1).collect();
+    layers.sort_by(f64::total_cmp);
+    layers.dedup_by(|a, b| (*a - *b).abs() < 1.0);
     // Half of the thickness of the layer at a height.
     let half_band = |y: f64| {
         let layer = boxes
@@ -72,7 +78,14 @@ pub(super) fn lines(
                 (leave[edge], upper.y + upper.height),
                 (leave[edge], upper_y + half_band(upper_y) + STUB),
             ];
-            for &(x, y) in &bends.points {
+            // layout-rs moves some bends along their edge, out of their layer: put them back.
+            let between = layers
+                .iter()
+                .filter(|&&y| upper_y + 1.0 < y && y < lower_y - 1.0);
+            let between: Vec<f64> = between.copied().collect();
+            let in_layers = between.len() == bends.points.len();
+            for (at, &(x, y)) in bends.points.iter().enumerate() {
+                let y = if in_layers { between[at] } else { y };
                 let half = half_band(y);
                 points.extend([(x, y - half), (x, y + half)]);
             }

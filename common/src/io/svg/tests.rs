@@ -57,6 +57,35 @@ fn edges_are_coloured_by_the_truth() {
 }
 
 #[test]
+fn lines_never_run_behind_boxes() {
+    let names = include_str!("../fixtures/child.bif");
+    let network = crate::io::parse_network(None, names.as_bytes())
+        .unwrap()
+        .named_dag();
+    let part = Part::of(&network, None, None).unwrap();
+    let drawing = place(&part.labels, &part.edges);
+    for (path, &(from, to)) in drawing.paths.iter().zip(&part.edges) {
+        let points = path
+            .split(['M', 'L', 'C', ' '])
+            .filter_map(|word| word.parse::<f64>().ok());
+        let points: Vec<f64> = points.collect();
+        for point in points.chunks(2) {
+            let inside = |b: &Place| {
+                b.x < point[0]
+                    && point[0] < b.x + b.width
+                    && b.y < point[1]
+                    && point[1] < b.y + b.height
+            };
+            let hit = drawing.boxes.iter().position(|place| inside(place));
+            assert!(
+                hit.is_none_or(|at| at == from || at == to),
+                "{from} -> {to} hits {hit:?}"
+            );
+        }
+    }
+}
+
+#[test]
 fn dense_networks_are_drawn_without_delay() {
     let n = MAX_DRAWN_NODES;
     let network = numbered(n, (0..n).flat_map(|b| (0..b).map(move |a| (a, b))));
