@@ -355,3 +355,79 @@ fn wrong_json_is_explained() {
         assert!(message.contains(part), "{text:?}: {message}");
     }
 }
+
+const XML: &str = "<BIF><NETWORK><NAME>n</NAME>\n<VARIABLE><NAME>a</NAME><OUTCOME>y</OUTCOME>\
+    <OUTCOME>n</OUTCOME></VARIABLE>\n<VARIABLE><NAME>b</NAME><OUTCOME>1</OUTCOME><OUTCOME>0\
+    </OUTCOME></VARIABLE>\n<DEFINITION><FOR>a</FOR><TABLE>0.1 0.9</TABLE></DEFINITION>\n";
+
+#[test]
+fn xmlbif_tables_run_over_the_variable_fastest() {
+    let text = format!(
+        "<?xml version=\"1.0\"?>\n<!DOCTYPE BIF [ <!ELEMENT BIF (NETWORK)> ]>\n{XML}<DEFINITION>\
+         <FOR> b </FOR><GIVEN>a</GIVEN><TABLE>0.2 0.8 <!-- no --> 0.3 0.7</TABLE></DEFINITION>\
+         </NETWORK></BIF>"
+    );
+    let NetworkFile::Parametrised(network) = parse_network(None, text.as_bytes()).unwrap() else {
+        panic!("expected probabilities");
+    };
+    // In name order: a = n before y, b = 0 before 1.
+    let b = network.schema().find("b").unwrap();
+    assert_eq!(network.cpt(b).probabilities, [0.7, 0.3, 0.8, 0.2]);
+}
+
+#[test]
+fn wrong_xmlbif_is_explained() {
+    let with = |rest: &str| error(Format::XmlBif, &format!("{XML}{rest}</NETWORK></BIF>"));
+    let b = |inner: &str| with(&format!("<DEFINITION><FOR>b</FOR>{inner}</DEFINITION>"));
+    for (message, part) in [
+        (
+            with(""),
+            "line 3: the variable \"b\" has no probability table",
+        ),
+        (b(""), "line 5: the variable \"b\" has no probability table"),
+        (
+            b("<TABLE>0.5</TABLE>"),
+            "are 1 numbers where 2 were expected",
+        ),
+        (b("<TABLE>0.5 0.6</TABLE>"), "sum to 1.1"),
+        (
+            b("<TABLE>0.5 x</TABLE>"),
+            "expected a probability, found \"x\"",
+        ),
+        (
+            b("<GIVEN>c</GIVEN><TABLE>1 0</TABLE>"),
+            "the parent \"c\" of \"b\" is not",
+        ),
+        (b("<GIVEN>b</GIVEN><TABLE>1 0 1 0</TABLE>"), "cycle"),
+        (b("<FOR>a</FOR>"), "expected one FOR"),
+        (b("<TABLE><b/></TABLE>"), "expected text only"),
+        (
+            with("<DEFINITION><TABLE>1 0</TABLE></DEFINITION>"),
+            "expected a FOR element",
+        ),
+        (
+            with("<VARIABLE><NAME>c</NAME></VARIABLE>"),
+            "\"c\" has no states",
+        ),
+        (
+            with("<VARIABLE><OUTCOME>c</OUTCOME></VARIABLE>"),
+            "a variable has an empty name",
+        ),
+        (
+            with("<VARIABLE><NAME>&nope;</NAME></VARIABLE>"),
+            "expected a character reference",
+        ),
+        (with("<x></y>"), "expected well-formed XML"),
+        (
+            error(Format::XmlBif, XML),
+            "expected the end of every element",
+        ),
+        (
+            error(Format::XmlBif, "<svg/>"),
+            "expected a NETWORK element",
+        ),
+        (error(Format::XmlBif, ""), "expected a NETWORK element"),
+    ] {
+        assert!(message.contains(part), "{message:?} lacks {part:?}");
+    }
+}
