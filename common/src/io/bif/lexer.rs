@@ -1,5 +1,5 @@
-//! Words and punctuation of a BIF text. Comments may stand anywhere, even inside a word's
-//! neighbourhood (`yes,//comment`), so `//` and `/*` always end a word.
+//! Words and punctuation of a BIF text. Comments may stand anywhere, even right behind a word
+//! (`yes//comment`), so `//` and `/*` always end a word.
 
 use crate::io::error::ReadError;
 use crate::io::text::excerpt;

@@ -76,7 +76,7 @@ fn lines_never_run_behind_boxes() {
                     && b.y < point[1]
                     && point[1] < b.y + b.height
             };
-            let hit = drawing.boxes.iter().position(|place| inside(place));
+            let hit = drawing.boxes.iter().position(inside);
             assert!(
                 hit.is_none_or(|at| at == from || at == to),
                 "{from} -> {to} hits {hit:?}"
