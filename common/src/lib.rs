@@ -6,10 +6,13 @@
 pub mod data;
 pub mod elite;
 pub mod exchange;
+pub mod fit;
 pub mod graph;
 pub mod ids;
+pub mod io;
 pub mod metrics;
 pub mod network;
+pub mod random;
 pub mod score;
 pub mod search;
 pub mod snapshot;

@@ -185,6 +185,11 @@ impl NamedDag {
     }
 }
 
+impl Cpt {
+    /// The largest table that is read or fitted.
+    pub const MAX_ENTRIES: usize = 1 << 26;
+}
+
 impl Network {
     /// How far from 1 the sum of a distribution may be: files carry few digits.
     pub const SUM_TOLERANCE: f64 = 1e-3;

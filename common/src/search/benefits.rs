@@ -15,7 +15,6 @@ pub struct Benefits {
     gains: Box<[f64]>,
     /// Toggles that gain, best first.
     gaining: Box<[NodeIdx]>,
-    hash: u64,
 }
 
 /// Gains at or below this count as none.
@@ -31,8 +30,7 @@ impl Benefits {
         let mut gaining: Vec<NodeIdx> =
             NodeIdx::all(gains.len()).filter(|other| gains[other.index()] > MIN_GAIN).collect();
         gaining.sort_by(|a, b| gains[b.index()].total_cmp(&gains[a.index()]).then(a.cmp(b)));
-        let hash = family_hash(node, &parents);
-        Self { node, parents, score, gains, gaining: gaining.into_boxed_slice(), hash }
+        Self { node, parents, score, gains, gaining: gaining.into_boxed_slice() }
     }
 
     /// Returns the node.
@@ -70,12 +68,6 @@ impl Benefits {
     #[inline]
     pub fn gaining(&self) -> &[NodeIdx] {
         &self.gaining
-    }
-
-    /// Returns a hash of (node, parents), for structure keys.
-    #[inline]
-    pub(crate) fn hash(&self) -> u64 {
-        self.hash
     }
 
     /// Returns how many bytes the vector of a family takes at most.

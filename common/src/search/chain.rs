@@ -3,9 +3,9 @@
 
 use super::benefits::MIN_GAIN;
 use super::problem::Evaluator;
-use super::random::Random;
 use crate::elite::{EliteRow, Found};
 use crate::ids::Seed;
+use crate::random::Random;
 use crate::score::LogScore;
 
 /// A search in progress. It owns its generator; same seed, same trace.

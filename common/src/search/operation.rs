@@ -2,9 +2,9 @@
 //! uniform draw of a legal one that several searches share.
 
 use super::constraints::Constraints;
-use super::random::Random;
 use crate::graph::{Dag, Reach};
 use crate::ids::NodeIdx;
+use crate::random::Random;
 
 /// One operation on a network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

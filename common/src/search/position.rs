@@ -5,10 +5,10 @@
 use super::benefits::{Benefits, MIN_GAIN};
 use super::operation::Operation;
 use super::problem::{Evaluator, OutOfBudget};
-use super::random::Random;
 use crate::elite::{EliteRow, Structure};
 use crate::graph::{Closure, Dag, Reach};
 use crate::ids::NodeIdx;
+use crate::random::Random;
 use crate::score::LogScore;
 use std::sync::Arc;
 

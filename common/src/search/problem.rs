@@ -16,6 +16,7 @@ use thiserror::Error;
 pub struct Problem {
     scorer: Scorer,
     constraints: Constraints,
+    start: Dag,
     packer: FamilyPacker,
     scores: BoundedCache<FamilyKey, f64>,
     benefits: BoundedCache<FamilyKey, Arc<Benefits>>,
@@ -27,13 +28,16 @@ pub struct Problem {
 pub struct OutOfBudget;
 
 impl Problem {
-    /// Puts a scorer and constraints together, with `cache_bytes` of memory for all caches.
+    /// Puts a scorer, constraints and the network to start from together, with `cache_bytes` of
+    /// memory for all caches. The start must keep the constraints.
     #[must_use]
-    pub fn new(scorer: Scorer, constraints: Constraints, cache_bytes: usize) -> Self {
+    pub fn new(scorer: Scorer, constraints: Constraints, start: Dag, cache_bytes: usize) -> Self {
+        debug_assert!(constraints.hold_for(&start), "the start keeps the constraints");
         let packer = FamilyPacker::new(scorer.table().nodes());
         Self {
             scorer,
             constraints,
+            start,
             packer,
             scores: BoundedCache::new(cache_bytes / 4),
             benefits: BoundedCache::new(cache_bytes - cache_bytes / 4),
@@ -50,6 +54,12 @@ impl Problem {
     #[must_use]
     pub fn constraints(&self) -> &Constraints {
         &self.constraints
+    }
+
+    /// Returns the network that chains start from.
+    #[must_use]
+    pub fn start(&self) -> &Dag {
+        &self.start
     }
 
     /// Returns the number of variables.
@@ -113,6 +123,12 @@ impl Evaluator {
     #[must_use]
     pub fn constraints(&self) -> &Constraints {
         &self.problem.constraints
+    }
+
+    /// Tells whether equivalent networks have equal scores.
+    #[must_use]
+    pub fn is_score_equivalent(&self) -> bool {
+        self.problem.scorer.spec().name().is_score_equivalent()
     }
 
     /// Returns how many local scores were asked for, cached or not.

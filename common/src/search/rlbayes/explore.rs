@@ -21,9 +21,9 @@ pub enum BurstKind {
 }
 
 impl BurstKind {
-    /// All kinds, in order.
-    pub const ALL: [Self; 5] =
-        [Self::Shake, Self::Isolate, Self::Cluster, Self::Halve, Self::Swap];
+    /// How often each kind is drawn.
+    pub const MIX: [(Self, u32); 4] =
+        [(Self::Shake, 10), (Self::Isolate, 3), (Self::Cluster, 20), (Self::Halve, 10)];
 }
 
 /// Scratch space of the bursts.

@@ -1,0 +1,55 @@
+//! Graphviz DOT; written only. Names are quoted and escaped.
+
+use crate::network::NamedDag;
+
+/// Writes a structure.
+pub(super) fn write(network: &NamedDag) -> String {
+    let mut text = String::from("digraph network {\n");
+    for name in network.names() {
+        text += &format!("  {} [label={}];\n", id(name), label(name));
+    }
+    for (from, to) in network.named_edges() {
+        text += &format!("  {} -> {};\n", id(from), id(to));
+    }
+    text += "}\n";
+    text
+}
+
+/// Quotes an identifier: only quotes are special in it, and a backslash before the closing one.
+fn id(name: &str) -> String {
+    let escaped = name.replace('"', "\\\"");
+    // An odd number of final backslashes would escape the closing quote.
+    let odd = escaped
+        .bytes()
+        .rev()
+        .take_while(|&byte| byte == b'\\')
+        .count()
+        % 2
+        == 1;
+    format!("\"{escaped}{}\"", if odd { "\\" } else { "" })
+}
+
+/// Quotes a label, in which a backslash is an escape.
+fn label(name: &str) -> String {
+    format!(
+        "\"{}\"",
+        name.replace('\\', "\\\\")
+            .replace('"', "\\\"")
+            .replace('\n', "\\n")
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_quoted_and_escaped() {
+        let names = vec!["a \"b\"".to_owned(), "c\\".to_owned(), "ü\n,".to_owned()];
+        let network = NamedDag::new(names, [("a \"b\"", "c\\")]).unwrap();
+        let text = write(&network);
+        assert!(text.contains(r#""a \"b\"" -> "c\\";"#), "{text}");
+        assert!(text.contains("label=\"ü\\n,\""), "{text}");
+        assert!(text.starts_with("digraph network {\n") && text.ends_with("}\n"));
+    }
+}

@@ -1,0 +1,207 @@
+//! The entry points: bytes or a file to a network and a network to bytes. The only place of the
+//! crate's formats that opens a file; size limits and compression are handled here.
+
+use super::error::{ReadError, WriteError};
+use super::format::Format;
+use super::svg::Around;
+use super::{adjacency, bif, dot, edge_list, graphml, json, model_string, svg, text, xmlbif};
+use crate::network::{NamedDag, Network, NetworkFile};
+use flate2::read::MultiGzDecoder;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+
+/// The largest text, after decompression, that is read.
+pub const MAX_FILE_BYTES: usize = 256 << 20;
+
+/// How a network is written; formats ignore what does not concern them.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct WriteOptions<'a> {
+    /// BIF: replace names that other programs refuse, and keep the originals in comments.
+    pub portable_names: bool,
+    /// SVG: draw the neighbourhood of a node only.
+    pub around: Option<Around<'a>>,
+    /// SVG: show which edges this network does not have, and which it lacks.
+    pub truth: Option<&'a NamedDag>,
+}
+
+/// Reads a network from a file, gzipped or not; the ending tells the format, else the content.
+///
+/// # Errors
+/// If the file can't be read, is too large, or holds no network.
+pub fn read_network(path: impl AsRef<Path>) -> Result<NetworkFile, ReadError> {
+    let path = path.as_ref();
+    let read = || {
+        let file = std::fs::File::open(path)?;
+        let bytes = read_bounded(BufReader::new(file), MAX_FILE_BYTES)?;
+        parse_network(Format::from_path(path).ok(), &bytes)
+    };
+    read().map_err(|problem| ReadError::InFile {
+        path: path.to_owned(),
+        problem: Box::new(problem),
+    })
+}
+
+/// Reads a network from bytes, gzipped or not; without a format the content tells it.
+///
+/// # Errors
+/// If the bytes are too many once decompressed, or hold no network.
+pub fn parse_network(format: Option<Format>, bytes: &[u8]) -> Result<NetworkFile, ReadError> {
+    let unpacked;
+    let bytes = if bytes.starts_with(&GZIP_MAGIC) || bytes.len() > MAX_FILE_BYTES {
+        unpacked = read_bounded(bytes, MAX_FILE_BYTES)?;
+        unpacked.as_slice()
+    } else {
+        bytes
+    };
+    let text = text::decode(bytes)?;
+    match format
+        .or_else(|| Format::sniff(text))
+        .ok_or(ReadError::UnknownFormat)?
+    {
+        Format::Bif => bif::read(text).map(NetworkFile::Parametrised),
+        Format::XmlBif => xmlbif::read(text).map(NetworkFile::Parametrised),
+        Format::Json => json::read(text).map(NetworkFile::Structure),
+        Format::Csv if adjacency::looks_like_one(text) => {
+            adjacency::read(text).map(NetworkFile::Structure)
+        }
+        Format::Csv => edge_list::read(text).map(NetworkFile::Structure),
+        Format::Adjacency => adjacency::read(text).map(NetworkFile::Structure),
+        Format::ModelString => model_string::read(text).map(NetworkFile::Structure),
+        format @ (Format::Dot | Format::GraphMl | Format::Svg) => Err(ReadError::WriteOnly(format)),
+    }
+}
+
+/// Writes a network in a format.
+///
+/// # Errors
+/// If the format needs probabilities and there are none, can't hold a name, or, for a picture,
+/// the network is too large.
+pub fn write_network(
+    format: Format,
+    network: &NetworkFile,
+    options: &WriteOptions<'_>,
+) -> Result<Vec<u8>, WriteError> {
+    let parametrised = || -> Result<&Network, WriteError> {
+        match network {
+            NetworkFile::Parametrised(network) => Ok(network),
+            NetworkFile::Structure(_) => Err(WriteError::NeedsParameters(format)),
+        }
+    };
+    let text = match format {
+        Format::Bif => bif::write(parametrised()?, options.portable_names)?,
+        Format::XmlBif => xmlbif::write(parametrised()?)?,
+        Format::Dot => dot::write(&network.named_dag()),
+        Format::GraphMl => graphml::write(&network.named_dag())?,
+        Format::Json => json::write(network),
+        Format::Svg => svg::write(&network.named_dag(), options.around, options.truth)?,
+        Format::Csv => edge_list::write(&network.named_dag()),
+        Format::Adjacency => return Err(WriteError::ReadOnly(format)),
+        Format::ModelString => model_string::write(&network.named_dag())?,
+    };
+    Ok(text.into_bytes())
+}
+
+const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
+
+/// Reads everything, decompressed if it starts like gzip, and stops one byte behind the limit, so
+/// that neither an endless pipe nor a gzip bomb fills the memory.
+fn read_bounded(mut source: impl BufRead, limit: usize) -> Result<Vec<u8>, ReadError> {
+    let packed = source.fill_buf()?.starts_with(&GZIP_MAGIC);
+    let mut bytes = Vec::new();
+    let most = limit as u64 + 1;
+    if packed {
+        MultiGzDecoder::new(source)
+            .take(most)
+            .read_to_end(&mut bytes)?;
+    } else {
+        source.take(most).read_to_end(&mut bytes)?;
+    }
+    if bytes.len() > limit {
+        return Err(ReadError::TooLarge);
+    }
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flate2::{Compression, write::GzEncoder};
+    use std::io::Write;
+
+    fn gzip(bytes: &[u8]) -> Vec<u8> {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    #[test]
+    fn gzip_is_detected_by_its_first_bytes() {
+        let packed = gzip(b"a,b\n");
+        let network = parse_network(Some(Format::Csv), &packed).unwrap();
+        assert_eq!(network.named_dag().names(), ["a", "b"]);
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("net.csv.gz");
+        std::fs::write(&path, &packed).unwrap();
+        assert_eq!(read_network(&path).unwrap(), network);
+        std::fs::write(&path, b"a,b\n").unwrap();
+        assert_eq!(read_network(&path).unwrap(), network);
+    }
+
+    #[test]
+    fn endless_input_ends_with_an_error() {
+        let endless = BufReader::new(std::io::repeat(b'x'));
+        assert!(matches!(
+            read_bounded(endless, 1 << 16),
+            Err(ReadError::TooLarge)
+        ));
+        let bomb = gzip(&vec![b' '; 1 << 20]);
+        assert!(matches!(
+            read_bounded(bomb.as_slice(), 1 << 16),
+            Err(ReadError::TooLarge)
+        ));
+    }
+
+    #[test]
+    fn errors_name_the_file() {
+        let error = read_network("/no/such/net.bif").unwrap_err().to_string();
+        assert!(
+            error.starts_with("cannot read the network \"/no/such/net.bif\": "),
+            "{error}"
+        );
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("net.zip");
+        std::fs::write(&path, b"PK\x03\x04").unwrap();
+        let error = read_network(&path).unwrap_err().to_string();
+        assert!(
+            error.contains("net.zip") && error.contains("the format is unknown"),
+            "{error}"
+        );
+        std::fs::write(&path, [0x1f, 0x8b, 8, 0, 1, 2, 3]).unwrap();
+        assert!(read_network(&path).is_err());
+        assert!(read_network(folder.path()).is_err());
+    }
+
+    #[test]
+    fn unknown_endings_are_told_by_content() {
+        let network = parse_network(None, b"[a][b|a]").unwrap();
+        assert_eq!(network.named_dag().names(), ["a", "b"]);
+        let error = parse_network(Some(Format::Svg), b"<svg/>").unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .starts_with("SVG files are written but not read"),
+            "{error}"
+        );
+        let error = parse_network(Some(Format::Csv), b"a,b\n\xff,c\n").unwrap_err();
+        assert_eq!(error.to_string(), "line 2: the text is not UTF-8");
+    }
+
+    #[test]
+    fn a_structure_has_no_probabilities_to_write() {
+        let network = parse_network(None, b"[a][b|a]").unwrap();
+        for format in [Format::Bif, Format::XmlBif] {
+            let error = write_network(format, &network, &WriteOptions::default()).unwrap_err();
+            assert!(error.to_string().contains("`fit`"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! Network files: reading and writing Bayesian networks, one format a file.
+//!
+//! A reader takes text and returns a [`NetworkFile`](crate::network::NetworkFile); a writer takes
+//! one and returns bytes. Only `file.rs` opens files; writing them is left to the caller.
+
+mod adjacency;
+mod assemble;
+mod bif;
+mod csv_lines;
+mod dot;
+mod edge_list;
+mod error;
+mod file;
+mod format;
+mod graphml;
+mod json;
+mod model_string;
+mod svg;
+mod text;
+mod xmlbif;
+
+#[cfg(test)]
+mod test_networks;
+
+pub use assemble::ContentError;
+pub use bif::{PortabilityWarning, portability_warnings};
+pub use error::{ReadError, WriteError};
+pub use file::{MAX_FILE_BYTES, WriteOptions, parse_network, read_network, write_network};
+pub use format::{Format, UnknownEnding};
+pub use svg::{Around, MAX_DRAWN_NODES};
+#[cfg(test)]
+mod tests;
