@@ -1,2 +1,124 @@
-//! placeholder
-fn main() {}
+//! `rlbayes`: learns the structure of Bayesian networks, on one machine or on many.
+
+mod args;
+mod failure;
+mod learn;
+mod local;
+mod machine;
+mod output;
+mod progress;
+mod state_dir;
+mod terminal;
+mod tools;
+mod units;
+
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use failure::Failure;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use tracing_subscriber::EnvFilter;
+
+/// Learns the structure of Bayesian networks from tables of discrete data.
+#[derive(Parser, Debug)]
+#[command(name = "rlbayes", version, after_long_help = AFTER_HELP, disable_help_subcommand = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+const AFTER_HELP: &str = "\
+Every flag has an environment twin: --max-parents is RLBAYES_MAX_PARENTS.
+RLBAYES_LOG=info shows a log on stderr.
+
+Exit codes: 0 done, 1 bug, 2 bad flags or input, 130 interrupted after saving.
+
+Example:
+  rlbayes learn data/alarm.csv --truth data/networks/alarm.bif -o alarm.bif -o alarm.svg";
+
+#[derive(Subcommand, Debug)]
+enum Command {
+    Learn(Box<learn::LearnArgs>),
+    Score(tools::ScoreCommand),
+    Compare(tools::CompareCommand),
+    Sample(tools::SampleCommand),
+    Fit(tools::FitCommand),
+    Convert(tools::ConvertCommand),
+    Check(tools::CheckCommand),
+    /// Prints completions for a shell
+    Completions {
+        /// bash, zsh, fish, elvish or powershell
+        shell: clap_complete::Shell,
+    },
+    /// Prints the manual page
+    Man,
+}
+
+fn main() -> ExitCode {
+    let matches = with_environment_twins(Cli::command()).get_matches();
+    let cli = match Cli::from_arg_matches(&matches) {
+        Ok(cli) => cli,
+        Err(error) => error.exit(),
+    };
+    tracing_subscriber::fmt()
+        .with_env_filter(
+            EnvFilter::try_from_env("RLBAYES_LOG").unwrap_or_else(|_| EnvFilter::new("warn")),
+        )
+        .with_writer(std::io::stderr)
+        .init();
+    match run(&cli.command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            terminal::say_failure(&failure);
+            ExitCode::from(failure.exit_code())
+        }
+    }
+}
+
+fn run(command: &Command) -> Result<(), Failure> {
+    match command {
+        Command::Learn(args) => learn::run(args, &*interrupt_flag()?),
+        Command::Score(args) => tools::score(args),
+        Command::Compare(args) => tools::compare_networks(args),
+        Command::Sample(args) => tools::sample_rows(args),
+        Command::Fit(args) => tools::fit_network(args),
+        Command::Convert(args) => tools::convert(args),
+        Command::Check(args) => tools::check(args),
+        Command::Completions { shell } => {
+            let mut bytes = Vec::new();
+            clap_complete::generate(*shell, &mut Cli::command(), "rlbayes", &mut bytes);
+            terminal::print(&String::from_utf8_lossy(&bytes))
+        }
+        Command::Man => {
+            let mut bytes = Vec::new();
+            clap_mangen::Man::new(Cli::command())
+                .render(&mut bytes)
+                .map_err(|error| Failure::Bug(error.to_string()))?;
+            terminal::print(&String::from_utf8_lossy(&bytes))
+        }
+    }
+}
+
+/// Returns a flag that Ctrl-C and SIGTERM set; the second signal ends the program at once.
+fn interrupt_flag() -> Result<Arc<AtomicBool>, Failure> {
+    let flag = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&flag))
+            .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&flag)))
+            .map_err(|error| Failure::Bug(error.to_string()))?;
+    }
+    Ok(flag)
+}
+
+/// Gives every long flag of every command its environment twin.
+fn with_environment_twins(command: clap::Command) -> clap::Command {
+    command
+        .mut_args(|arg| match arg.get_long() {
+            Some(long) if !matches!(long, "help" | "version") => {
+                let twin = format!("RLBAYES_{}", long.to_uppercase().replace('-', "_"));
+                arg.env(clap::builder::OsStr::from(twin)).hide_env(true)
+            }
+            _ => arg,
+        })
+        .mut_subcommands(with_environment_twins)
+}

@@ -59,6 +59,20 @@ pub enum JournalError {
     InUse,
 }
 
+impl Stored {
+    /// Returns what a search has before it begins.
+    #[must_use]
+    pub fn none(keying: Keying) -> Self {
+        Self {
+            settings: Vec::new(),
+            pool: Pool::new(keying),
+            elapsed: Duration::ZERO,
+            record: None,
+            stopped_by: None,
+        }
+    }
+}
+
 impl Journal {
     /// Opens a journal or makes a new one.
     ///
@@ -72,27 +86,32 @@ impl Journal {
         }
     }
 
-    /// Reads the stored search; none if the journal is new.
+    /// Reads the stored search; none if the journal is new. Where the stored settings are not the
+    /// expected ones (ordered by name), only they are read.
     ///
     /// # Errors
     /// If the journal is damaged.
-    pub fn load(&self, nodes: usize, keying: Keying) -> Result<Option<Stored>, JournalError> {
+    pub fn load(
+        &self,
+        expected: &[(String, String)],
+        nodes: usize,
+        keying: Keying,
+    ) -> Result<Option<Stored>, JournalError> {
         let read = self.database.begin_read().map_err(redb::Error::from)?;
         let settings = match read.open_table(SETTINGS) {
             Ok(table) => table,
             Err(redb::TableError::TableDoesNotExist(_)) => return Ok(None),
             Err(error) => return Err(JournalError::Database(error.into())),
         };
-        let mut stored = Stored {
-            settings: Vec::new(),
-            pool: Pool::new(keying),
-            elapsed: Duration::ZERO,
-            record: None,
-            stopped_by: None,
-        };
+        let mut stored = Stored::none(keying);
         for entry in settings.iter().map_err(redb::Error::from)? {
             let (name, value) = entry.map_err(redb::Error::from)?;
             stored.settings.push((name.value().to_owned(), value.value().to_owned()));
+        }
+        let other_search = stored.settings != *expected;
+        if other_search {
+            // Its rows may have another size; whoever asks compares the settings.
+            return Ok(Some(stored));
         }
         let progress = read.open_table(PROGRESS).map_err(redb::Error::from)?;
         let number = |name: &str| -> Result<Option<u64>, JournalError> {
@@ -123,13 +142,9 @@ impl Journal {
     /// If the disk refuses.
     pub fn begin(&self, settings: &[(String, String)]) -> Result<(), JournalError> {
         self.write(|write| {
-            for name in ["settings", "progress", "rows"] {
-                match name {
-                    "settings" => write.delete_table(SETTINGS)?,
-                    "progress" => write.delete_table(PROGRESS)?,
-                    _ => write.delete_table(ROWS)?,
-                };
-            }
+            write.delete_table(SETTINGS)?;
+            write.delete_table(PROGRESS)?;
+            write.delete_table(ROWS)?;
             let mut table = write.open_table(SETTINGS)?;
             for (name, value) in settings {
                 table.insert(name.as_str(), value.as_str())?;
@@ -248,14 +263,14 @@ mod tests {
         };
         {
             let journal = Journal::open(&path).unwrap();
-            assert!(journal.load(4, Keying::ByClass).unwrap().is_none());
+            assert!(journal.load(&settings, 4, Keying::ByClass).unwrap().is_none());
             journal.begin(&settings).unwrap();
             journal.add(Keying::ByClass, &rows).unwrap();
             let reason = Some(StoppedBy::Target);
             journal.checkpoint(&pool, Duration::from_secs(2), Some(&record), reason).unwrap();
         }
         let journal = Journal::open(&path).unwrap();
-        let stored = journal.load(4, Keying::ByClass).unwrap().unwrap();
+        let stored = journal.load(&settings, 4, Keying::ByClass).unwrap().unwrap();
         assert_eq!(stored.settings, settings);
         assert_eq!(stored.pool, pool);
         assert_eq!(stored.elapsed, Duration::from_secs(2));
@@ -277,7 +292,7 @@ mod tests {
         ];
         journal.add(Keying::ByClass, &rows).unwrap();
         journal.checkpoint(&pool, Duration::ZERO, None, None).unwrap();
-        let stored = journal.load(4, Keying::ByClass).unwrap().unwrap();
+        let stored = journal.load(&[], 4, Keying::ByClass).unwrap().unwrap();
         assert_eq!(stored.pool.rows(), vec![&better]);
     }
 

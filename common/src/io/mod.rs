@@ -15,6 +15,7 @@ mod format;
 mod graphml;
 mod json;
 mod model_string;
+mod name_lists;
 mod svg;
 mod text;
 mod xmlbif;
@@ -26,6 +27,7 @@ pub use assemble::ContentError;
 pub use bif::{PortabilityWarning, portability_warnings};
 pub use error::{ReadError, WriteError};
 pub use file::{MAX_FILE_BYTES, WriteOptions, parse_network, read_network, write_network};
+pub use name_lists::parse_name_lists;
 pub use format::{Format, UnknownEnding};
 pub use svg::{Around, MAX_DRAWN_NODES};
 #[cfg(test)]

@@ -14,7 +14,7 @@ use rlbayes_common::elite::{EliteRow, Keying, Pool, reseed};
 use rlbayes_common::exchange::{Answer, ChainCounters, ChainReport, Standing};
 use rlbayes_common::ids::{ChainId, Round, Seed};
 use rlbayes_common::score::LogScore;
-use rlbayes_common::search::{Budget, MIN_GAIN, SeedCounts, Spent, StoppedBy};
+use rlbayes_common::search::{Budget, MIN_GAIN, SavedChain, SeedCounts, Spent, StoppedBy};
 use rounds::Rounds;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -114,6 +114,20 @@ impl State {
     #[must_use]
     pub fn recovered(plan: SearchPlan, pool: Pool, record: Option<Record>, now: Duration) -> Self {
         Self { pool, record, last_checkpoint: now, ..Self::new(plan) }
+    }
+
+    /// Takes the counters of stored chains over, where they are not run again.
+    pub fn restore_counters(&mut self, chains: &BTreeMap<ChainId, SavedChain>) {
+        for (id, saved) in chains {
+            if let Some(chain) = self.chains.get_mut(id) {
+                chain.counters = chain.counters.max(ChainCounters {
+                    iterations: saved.iterations,
+                    evaluations: saved.evaluations,
+                    computed: saved.computed,
+                    seeds: saved.seeds,
+                });
+            }
+        }
     }
 
     /// Takes an event at a time of the search's own clock, and returns what to do.

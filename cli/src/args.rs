@@ -1,0 +1,388 @@
+//! The flags that several commands share, as typed; each group knows how to become the checked
+//! value that the engine takes.
+
+use crate::failure::Failure;
+use crate::units::{parse_size, parse_stagnation, parse_time};
+use clap::{Args, ValueEnum};
+use rlbayes_common::data::{
+    Bins, DeclaredSchema, LoadOptions, LoadReport, MissingPolicy, Schema, Table, load_table,
+};
+use rlbayes_common::graph::Dag;
+use rlbayes_common::io::read_network;
+use rlbayes_common::network::NamedDag;
+use rlbayes_common::score::{LogScore, ScoreName, ScoreSpec};
+use rlbayes_common::search::baseline::{HillClimbingParams, TabuParams};
+use rlbayes_common::search::paper::{Evict, Explore, PaperParams};
+use rlbayes_common::search::rlbayes::{Learning, RlBayesParams};
+use rlbayes_common::search::{Budget, NamedConstraints, SearchSpec, Stagnation};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How a table is read.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Reading the table")]
+pub(crate) struct TableArgs {
+    /// States of variables, as TOML: smoker = ["no", "yes"]; other columns have the states that
+    /// occur in the file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) schema: Option<PathBuf>,
+    /// Turns numeric columns with more than K values into K intervals: quantile:K or width:K
+    #[arg(long, value_name = "METHOD:K")]
+    pub(crate) bins: Option<Bins>,
+    /// What to do about missing cells: error or drop-rows
+    #[arg(long, value_name = "POLICY", default_value = "error")]
+    pub(crate) missing: MissingPolicy,
+    /// A cell that counts as missing; may be given several times [default: empty, NA, NaN, ?]
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) missing_marker: Vec<String>,
+}
+
+impl TableArgs {
+    /// Reads a table; warnings about it go to `warn`.
+    pub(crate) fn load(
+        &self,
+        path: &Path,
+        mut warn: impl FnMut(String),
+    ) -> Result<(Arc<Table>, LoadReport), Failure> {
+        let schema = self
+            .schema
+            .as_deref()
+            .map(|path| DeclaredSchema::load(path).map_err(|error| Failure::file(path, error)))
+            .transpose()?;
+        let mut options = LoadOptions {
+            schema,
+            bins: self.bins,
+            missing: self.missing,
+            ..LoadOptions::default()
+        };
+        if !self.missing_marker.is_empty() {
+            options.missing_markers = self.missing_marker.clone();
+        }
+        let (table, report) =
+            load_table(path, &options).map_err(|error| Failure::file(path, error))?;
+        if report.rows_dropped > 0 {
+            warn(format!(
+                "{} of {} rows have missing cells and were dropped",
+                report.rows_dropped, report.rows_read
+            ));
+        }
+        let constants: Vec<&str> = report.constants().collect();
+        if !constants.is_empty() {
+            warn(format!(
+                "{} hold a single value and stay out of the search: {}",
+                if constants.len() == 1 { "a column" } else { "columns" },
+                shorten(&constants)
+            ));
+        }
+        Ok((Arc::new(table), report))
+    }
+}
+
+/// Lists names, the first few of many.
+pub(crate) fn shorten(names: &[&str]) -> String {
+    const SHOWN: usize = 8;
+    let shown = names.iter().take(SHOWN).copied().collect::<Vec<_>>().join(", ");
+    match names.len().saturating_sub(SHOWN) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
+
+/// What is maximised.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Score")]
+pub(crate) struct ScoreArgs {
+    /// bic, aic, bdeu, k2 or loglik
+    #[arg(long, value_name = "NAME", default_value = "bic")]
+    pub(crate) score: ScoreName,
+    /// Equivalent sample size of bdeu
+    #[arg(long, value_name = "NUMBER", default_value_t = 1.0)]
+    pub(crate) ess: f64,
+    /// Factor on the penalty of bic and aic; 2 gives the form that the paper prints
+    #[arg(long, value_name = "FACTOR", default_value_t = 1.0)]
+    pub(crate) penalty_scale: f64,
+}
+
+impl ScoreArgs {
+    pub(crate) fn spec(&self) -> Result<ScoreSpec, Failure> {
+        ScoreSpec::new(self.score, self.ess, self.penalty_scale).map_err(Failure::input)
+    }
+}
+
+/// What the network must and must not have.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Constraints")]
+pub(crate) struct ConstraintArgs {
+    /// Edges that must be there: CSV of from,to
+    #[arg(long, value_name = "FILE")]
+    pub(crate) required: Option<PathBuf>,
+    /// Edges that must not be there: CSV of from,to
+    #[arg(long, value_name = "FILE")]
+    pub(crate) forbidden: Option<PathBuf>,
+    /// One tier a line, names separated by commas, earliest first: no edge leads back
+    #[arg(long, value_name = "FILE")]
+    pub(crate) tiers: Option<PathBuf>,
+    /// The most parents that a node may have
+    #[arg(long, value_name = "K")]
+    pub(crate) max_parents: Option<usize>,
+    /// The network to start from, in any readable format
+    #[arg(long, value_name = "NET")]
+    pub(crate) start: Option<PathBuf>,
+}
+
+impl ConstraintArgs {
+    pub(crate) fn named(&self) -> Result<NamedConstraints, Failure> {
+        Ok(NamedConstraints {
+            required: self.required.as_deref().map(read_pairs).transpose()?.unwrap_or_default(),
+            forbidden: self.forbidden.as_deref().map(read_pairs).transpose()?.unwrap_or_default(),
+            tiers: self.tiers.as_deref().map(read_tiers).transpose()?.unwrap_or_default(),
+            max_parents: self.max_parents,
+        })
+    }
+
+    pub(crate) fn start(&self, schema: &Schema) -> Result<Option<Dag>, Failure> {
+        self.start.as_deref().map(|path| read_structure(path, schema)).transpose()
+    }
+}
+
+/// Reads pairs of names, one a line; a first line `from,to` is a header.
+fn read_pairs(path: &Path) -> Result<Vec<(String, String)>, Failure> {
+    let mut pairs = Vec::new();
+    for (line, names) in read_name_lists(path)? {
+        match names.as_slice() {
+            [from, to] if line == 1 && from == "from" && to == "to" => {}
+            [from, to] => pairs.push((from.clone(), to.clone())),
+            _ => {
+                let found = names.len();
+                let what = format!("line {line}: expected two names, from,to; found {found}");
+                return Err(Failure::file(path, what));
+            }
+        }
+    }
+    Ok(pairs)
+}
+
+fn read_tiers(path: &Path) -> Result<Vec<Vec<String>>, Failure> {
+    Ok(read_name_lists(path)?.into_iter().map(|(_, names)| names).collect())
+}
+
+/// Reads lines of names separated by commas; names may be quoted. Empty lines and lines that begin
+/// with # are passed over.
+fn read_name_lists(path: &Path) -> Result<Vec<(usize, Vec<String>)>, Failure> {
+    const MOST_BYTES: u64 = 64 << 20;
+    let text = std::fs::metadata(path)
+        .and_then(|about| {
+            if about.len() > MOST_BYTES {
+                return Err(std::io::Error::other("the file is larger than 64 MiB"));
+            }
+            std::fs::read_to_string(path)
+        })
+        .map_err(|error| Failure::file(path, error))?;
+    rlbayes_common::io::parse_name_lists(&text).map_err(|error| Failure::file(path, error))
+}
+
+/// Reads a structure over the variables of a table; variables that the file lacks are isolated.
+pub(crate) fn read_structure(path: &Path, schema: &Schema) -> Result<Dag, Failure> {
+    let named = read_network(path).map_err(Failure::input)?.named_dag();
+    place_on(&named, schema).map_err(|name| {
+        Failure::file(path, format!("the node \"{name}\" is not a column of the table"))
+    })
+}
+
+/// Gives a named structure the node numbers of a schema; an unknown name is handed back.
+pub(crate) fn place_on(named: &NamedDag, schema: &Schema) -> Result<Dag, String> {
+    let mut dag = Dag::empty(schema.len());
+    for name in named.names() {
+        if schema.find(name).is_none() {
+            return Err(name.clone());
+        }
+    }
+    for (from, to) in named.named_edges() {
+        if let (Some(from), Some(to)) = (schema.find(from), schema.find(to)) {
+            // The edges of an acyclic graph under other numbers.
+            let _ = dag.add_edge(from, to);
+        }
+    }
+    Ok(dag)
+}
+
+/// Which search runs.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Search")]
+pub(crate) struct SearchArgs {
+    /// The search
+    #[arg(long, value_name = "NAME", value_enum, default_value_t = SearchName::Rlbayes)]
+    pub(crate) search: SearchName,
+    /// What all random choices come from
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Probability of a transfer: paper, to the best row in every iteration [default: 0.3];
+    /// rlbayes, of a stalled lonely chain to its best row rather than another [default: 0.5]
+    #[arg(long, value_name = "P")]
+    pub(crate) theta: Option<f64>,
+    /// paper: probability of the random branch
+    #[arg(long, value_name = "P", default_value_t = 0.5)]
+    pub(crate) epsilon: f64,
+    /// rlbayes: temperature of the hottest chain, in nats
+    #[arg(long, value_name = "NATS", default_value_t = RlBayesParams::default().temperature)]
+    pub(crate) temperature: f64,
+    /// Rows of a chain's Q-table [default: rlbayes 64, paper 1000]
+    #[arg(long, value_name = "ROWS")]
+    pub(crate) table_rows: Option<usize>,
+    /// rlbayes: episodes without a better optimum after which a chain takes seeds
+    #[arg(long, value_name = "EPISODES", default_value_t = RlBayesParams::default().stall)]
+    pub(crate) stall: u64,
+    /// rlbayes: share of the nodes whose edges a transfer drops
+    #[arg(long, value_name = "SHARE", default_value_t = RlBayesParams::default().region)]
+    pub(crate) region: f64,
+    /// rlbayes: places of bursts are drawn evenly instead of by what the Q-table has learned
+    #[arg(long)]
+    pub(crate) no_learning: bool,
+    /// paper: what the random branch draws from
+    #[arg(long, value_enum, default_value_t = ExploreName::Untried)]
+    pub(crate) explore: ExploreName,
+    /// paper: which row goes when the table is full
+    #[arg(long, value_enum, default_value_t = EvictName::Protect)]
+    pub(crate) evict: EvictName,
+    /// hc: climbs after the first
+    #[arg(long, value_name = "R", default_value_t = 0)]
+    pub(crate) restarts: u64,
+    /// hc: random operations before each further climb
+    #[arg(long, value_name = "P", default_value_t = 1)]
+    pub(crate) perturb: u64,
+}
+
+/// The searches by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SearchName {
+    /// Episodes of burst and climb with a learning Q-table; the default.
+    Rlbayes,
+    /// RLBayes as the paper prints it.
+    Paper,
+    /// Hill climbing.
+    Hc,
+    /// Tabu search.
+    Tabu,
+}
+
+/// See [`Explore`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExploreName {
+    /// Untried cells first.
+    Untried,
+    /// All cells that did not fail.
+    All,
+}
+
+/// See [`Evict`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum EvictName {
+    /// The worst row except the current one.
+    Protect,
+    /// The worst row even if current.
+    Best,
+}
+
+impl SearchArgs {
+    pub(crate) fn spec(&self) -> Result<SearchSpec, Failure> {
+        let spec = match self.search {
+            SearchName::Rlbayes => {
+                let usual = RlBayesParams::default();
+                SearchSpec::RlBayes(RlBayesParams {
+                    temperature: self.temperature,
+                    theta: self.theta.unwrap_or(usual.theta),
+                    table_rows: self.table_rows.unwrap_or(usual.table_rows),
+                    stall: self.stall.max(1),
+                    region: self.region,
+                    learning: if self.no_learning { Learning::Off } else { Learning::On },
+                })
+            }
+            SearchName::Paper => {
+                let usual = PaperParams::default();
+                SearchSpec::Paper(PaperParams {
+                    epsilon: self.epsilon,
+                    theta: self.theta.unwrap_or(usual.theta),
+                    table_rows: self.table_rows.unwrap_or(usual.table_rows),
+                    explore: match self.explore {
+                        ExploreName::Untried => Explore::Untried,
+                        ExploreName::All => Explore::All,
+                    },
+                    evict: match self.evict {
+                        EvictName::Protect => Evict::Protect,
+                        EvictName::Best => Evict::Best,
+                    },
+                })
+            }
+            SearchName::Hc => SearchSpec::HillClimbing(HillClimbingParams {
+                restarts: self.restarts,
+                perturb: self.perturb,
+            }),
+            SearchName::Tabu => SearchSpec::Tabu(TabuParams::default()),
+        };
+        spec.check().map_err(Failure::input)?;
+        Ok(spec)
+    }
+}
+
+/// When the search is over.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Budget (without any: until the best has not improved for as long as it took, at least 10 s)")]
+pub(crate) struct BudgetArgs {
+    /// Time to search, such as 60s, 10m or 1h30m
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    pub(crate) time: Option<Duration>,
+    /// Steps over all chains
+    #[arg(long, value_name = "N")]
+    pub(crate) iterations: Option<u64>,
+    /// Local scores asked for over all chains
+    #[arg(long, value_name = "N")]
+    pub(crate) evaluations: Option<u64>,
+    /// A score that is good enough
+    #[arg(long, value_name = "SCORE", allow_negative_numbers = true)]
+    pub(crate) target: Option<f64>,
+    /// How long the best may stay the same: a time such as 30s, or a number of evaluations
+    #[arg(long, value_name = "TIME|N", value_parser = parse_stagnation)]
+    pub(crate) stagnation: Option<Stagnation>,
+}
+
+impl BudgetArgs {
+    pub(crate) fn budget(&self) -> Result<Budget, Failure> {
+        let target = match self.target {
+            Some(score) => Some(
+                LogScore::checked(score)
+                    .ok_or_else(|| Failure::input("--target NaN is not a score"))?,
+            ),
+            None => None,
+        };
+        Ok(Budget {
+            time: self.time,
+            iterations: self.iterations,
+            evaluations: self.evaluations,
+            target,
+            stagnation: self.stagnation,
+        })
+    }
+}
+
+/// How much of the machine is used.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Resources")]
+pub(crate) struct ResourceArgs {
+    /// Threads [default: all cores]
+    #[arg(long, value_name = "T")]
+    pub(crate) threads: Option<u32>,
+    /// Chains over all threads [default: rlbayes 8 a thread, or 8 with --deterministic; others 1]
+    #[arg(long, value_name = "C")]
+    pub(crate) chains: Option<u32>,
+    /// Memory for everything [default: a quarter of the machine's or the container's]
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    pub(crate) memory: Option<usize>,
+    /// Runs in lockstep rounds, so that the result does not depend on threads and timing; one
+    /// thread always does
+    #[arg(long)]
+    pub(crate) deterministic: bool,
+    /// Evaluations of a chain in one round
+    #[arg(long, value_name = "N", default_value_t = 200_000)]
+    pub(crate) round_evaluations: u64,
+}

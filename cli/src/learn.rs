@@ -1,0 +1,518 @@
+//! `rlbayes learn`: from a table to the best network that was found.
+
+use crate::args::{
+    BudgetArgs, ConstraintArgs, ResourceArgs, ScoreArgs, SearchArgs, TableArgs, place_on,
+};
+use crate::failure::Failure;
+use crate::local::{self, Job, Observer, Outcome, Resumed};
+use crate::machine;
+use crate::output::{Output, OutputOptions, network_for};
+use crate::progress::SearchBar;
+use crate::state_dir::StateDir;
+use crate::terminal::{Say, print_json};
+use crate::units::{show_bytes, show_count, show_time};
+use clap::Args;
+use rlbayes_common::data::{CountIndex, Table};
+use rlbayes_common::elite::{EliteRow, Keying, Structure};
+use rlbayes_common::graph::Dag;
+use rlbayes_common::ids::{ChainId, Seed};
+use rlbayes_common::io::read_network;
+use rlbayes_common::metrics::{StructureMetrics, compare};
+use rlbayes_common::network::NamedDag;
+use rlbayes_common::score::{LogScore, Scorer};
+use rlbayes_common::search::{
+    Constraints, Evaluator, Problem, SavedChain, SearchSpec, StoppedBy,
+};
+use rlbayes_coordinator::state::{Command, Cooperation, Pace, SearchPlan, State};
+use serde_json::json;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// Learns the structure of a Bayesian network from a table of discrete data.
+#[derive(Args, Clone, Debug)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct LearnArgs {
+    /// The table: CSV or TSV with a header, also gzipped
+    pub(crate) data: PathBuf,
+    /// A result file; may be given several times. The ending chooses the format: .bif .xml .bifxml
+    /// .dot .json .svg .csv (edge list) .graphml .txt (model string)
+    #[arg(short, long = "output", value_name = "FILE")]
+    pub(crate) output: Vec<PathBuf>,
+    /// The true network, to compare the result with
+    #[arg(long, value_name = "NET")]
+    pub(crate) truth: Option<PathBuf>,
+    /// Folder that keeps the search: the same command goes on where it was stopped
+    #[arg(long, value_name = "DIR")]
+    pub(crate) state: Option<PathBuf>,
+    /// Prints one JSON object on stdout at the end
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Neither progress nor report
+    #[arg(long)]
+    pub(crate) quiet: bool,
+    /// Probabilities in result files: added to every count (0: maximum likelihood)
+    #[arg(long, value_name = "ALPHA", default_value_t = 0.0)]
+    pub(crate) alpha: f64,
+    /// BIF: maps names that other programs refuse, with the originals as comments
+    #[arg(long)]
+    pub(crate) portable_names: bool,
+    /// SVG: draws the neighbourhood of a node only
+    #[arg(long, value_name = "NODE")]
+    pub(crate) around: Option<String>,
+    #[command(flatten)]
+    pub(crate) table: TableArgs,
+    #[command(flatten)]
+    pub(crate) score: ScoreArgs,
+    #[command(flatten)]
+    pub(crate) constraints: ConstraintArgs,
+    #[command(flatten)]
+    pub(crate) search: SearchArgs,
+    #[command(flatten)]
+    pub(crate) budget: BudgetArgs,
+    #[command(flatten)]
+    pub(crate) resources: ResourceArgs,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  rlbayes learn data/alarm.csv -o alarm.bif -o alarm.svg
+  rlbayes learn data/alarm.csv --truth data/networks/alarm.bif --time 10s
+  rlbayes learn survey.tsv.gz --bins quantile:4 --missing drop-rows --score bdeu --ess 10
+  rlbayes learn big.csv --state run1 --time 8h      (Ctrl-C, then the same again: it goes on)
+  rlbayes learn data.csv --search paper --iterations 500000 --seed 7 --json";
+
+/// A problem ready to be searched, and what was decided on the way.
+pub(crate) struct Prepared {
+    pub(crate) problem: Arc<Problem>,
+    pub(crate) spec: SearchSpec,
+    pub(crate) chains: u32,
+    pub(crate) threads: u32,
+    pub(crate) pace: Pace,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &LearnArgs, interrupt: &AtomicBool) -> Result<(), Failure> {
+    let say = Say::new(args.quiet);
+    let outputs: Vec<Output> =
+        args.output.iter().map(|path| Output::new(path)).collect::<Result<_, _>>()?;
+    let (table, _) = args.table.load(&args.data, |warning| say.warn(&args.data, warning))?;
+    let truth = read_truth(args, &table)?;
+    if let Some(node) = &args.around
+        && table.schema().find(node).is_none()
+    {
+        return Err(Failure::input(format!("--around {node}: there is no such column")));
+    }
+    let prepared = prepare(args, &table)?;
+    let job = job(args, &prepared)?;
+    let settings = settings(args, &table, &prepared)?;
+    let keying = job.plan.keying;
+    let mut state_dir = None;
+    let mut resumed = None;
+    let mut finished = None;
+    if let Some(folder) = &args.state {
+        let (dir, earlier) =
+            StateDir::open(folder, &settings, table.nodes(), keying, |text| say.note(&text))?;
+        state_dir = Some(dir);
+        if let Some(earlier) = earlier {
+            let stored = earlier.stored;
+            let state = State::recovered(job.plan, stored.pool, stored.record, stored.elapsed);
+            finished = stored
+                .stopped_by
+                .filter(|&reason| is_final(reason, &state, stored.elapsed, &earlier.chains));
+            resumed = Some(Resumed { state, chains: earlier.chains, elapsed: stored.elapsed });
+        }
+    }
+    let outcome = match (finished, resumed) {
+        (Some(stopped_by), Some(resumed)) => {
+            say.note("this search has ended before; here is its result");
+            let mut state = resumed.state;
+            state.restore_counters(&resumed.chains);
+            Outcome { state, elapsed: resumed.elapsed, stopped_by }
+        }
+        (_, resumed) => {
+            let start = resumed.as_ref().map_or(Duration::ZERO, |resumed| resumed.elapsed);
+            let bar = SearchBar::new(Arc::clone(&job.problem), !args.quiet, start);
+            let mut observer = Watcher { state_dir, bar, kept_at: start };
+            let outcome = local::run(&job, resumed, interrupt, &mut observer)?;
+            observer.bar.finish();
+            if let Some(dir) = &mut observer.state_dir {
+                let reason = Some(outcome.stopped_by);
+                dir.checkpoint(&outcome.state, outcome.elapsed, reason);
+            }
+            outcome
+        }
+    };
+    finish(args, &table, truth.as_ref(), &prepared, &outcome, &outputs, &say)
+}
+
+fn finish(
+    args: &LearnArgs,
+    table: &Arc<Table>,
+    truth: Option<&Dag>,
+    prepared: &Prepared,
+    outcome: &Outcome,
+    outputs: &[Output],
+    say: &Say,
+) -> Result<(), Failure> {
+    let best = match outcome.state.best() {
+        Some(row) => row.clone(),
+        None => start_row(&prepared.problem),
+    };
+    let dag = best.structure.to_dag().map_err(|error| Failure::Bug(error.to_string()))?;
+    let metrics = truth.map(|truth| {
+        let score = prepared.problem.scorer().structure(truth, &mut Default::default());
+        (compare(truth, &dag), score)
+    });
+    let with_parameters = outputs.iter().any(Output::needs_parameters);
+    let network = network_for(table, &dag, args.alpha, with_parameters)?;
+    let truth_named = truth.map(|truth| NamedDag::of(table.schema(), truth.clone()));
+    let options = OutputOptions {
+        portable_names: args.portable_names,
+        around: args.around.as_deref(),
+        truth: truth_named.as_ref(),
+    };
+    for output in outputs {
+        output.write(&network, options, |warning| say.warn(output.path(), warning))?;
+    }
+    if !args.quiet {
+        report(args, table, prepared, outcome, &best, metrics.as_ref(), outputs, say);
+    }
+    if args.json {
+        print_json(&as_json(args, table, prepared, outcome, &best, metrics.as_ref()))?;
+    }
+    match outcome.stopped_by {
+        StoppedBy::Interrupt => Err(Failure::Interrupted),
+        _ => Ok(()),
+    }
+}
+
+/// Checks flags and table and lays out the memory.
+pub(crate) fn prepare(args: &LearnArgs, table: &Arc<Table>) -> Result<Prepared, Failure> {
+    let spec = args.search.spec()?;
+    let named = args.constraints.named()?;
+    let constraints = Constraints::new(table, &named).map_err(Failure::input)?;
+    let empty = Dag::empty(table.nodes());
+    let start = args.constraints.start(table.schema())?.unwrap_or(empty);
+    let start = constraints.starting_point(table, &start).map_err(Failure::input)?;
+    let threads = args.resources.threads.unwrap_or_else(machine::cores);
+    if threads == 0 || args.resources.chains == Some(0) || args.resources.round_evaluations == 0 {
+        return Err(Failure::input("--threads, --chains and --round-evaluations are at least 1"));
+    }
+    let wanted = args.resources.chains.unwrap_or_else(|| {
+        if args.resources.deterministic {
+            spec.default_chains(1)
+        } else {
+            spec.default_chains(threads)
+        }
+    });
+    let memory = args.resources.memory.unwrap_or_else(|| machine::memory() / 4);
+    let layout = MemoryLayout::new(table, &spec, memory);
+    let chains = match args.resources.chains {
+        Some(chains) if chains > layout.most_chains => {
+            return Err(Failure::input(format!(
+                "{chains} chains on this table need {} (--memory is {})",
+                show_bytes(layout.needed(chains)),
+                show_bytes(memory)
+            )));
+        }
+        _ if layout.most_chains == 0 => {
+            return Err(Failure::input(format!(
+                "a search on this table needs at least {} (--memory is {})",
+                show_bytes(layout.needed(1)),
+                show_bytes(memory)
+            )));
+        }
+        _ => wanted.min(layout.most_chains),
+    };
+    let threads = threads.min(chains);
+    let pace = if threads == 1 || args.resources.deterministic { Pace::Lockstep } else { Pace::Free };
+    let scorer = Scorer::new(Arc::clone(table), args.score.spec()?);
+    let problem = Arc::new(Problem::new(scorer, constraints, start, layout.caches(chains)));
+    Ok(Prepared { problem, spec, chains, threads, pace })
+}
+
+/// How the memory is divided.
+pub(crate) struct MemoryLayout {
+    memory: usize,
+    fixed: usize,
+    per_chain: usize,
+    /// The most chains that fit beside small caches.
+    pub(crate) most_chains: u32,
+}
+
+/// What the program itself takes.
+const PROGRAM_BYTES: usize = 24 << 20;
+/// The least that the caches need to be of use.
+const LEAST_CACHE: usize = 8 << 20;
+
+impl MemoryLayout {
+    pub(crate) fn new(table: &Table, spec: &SearchSpec, memory: usize) -> Self {
+        let fixed = PROGRAM_BYTES
+            + table.rows() * (table.nodes() + 8)
+            + CountIndex::bytes_for(table)
+            + table.nodes() * table.nodes().div_ceil(8);
+        let per_chain = spec.bytes_per_chain(table.nodes()) + table.rows() * 16;
+        let left = memory.saturating_sub(fixed + LEAST_CACHE);
+        let most_chains = u32::try_from(left / per_chain).unwrap_or(u32::MAX);
+        Self { memory, fixed, per_chain, most_chains }
+    }
+
+    /// Returns the least memory for a number of chains.
+    pub(crate) fn needed(&self, chains: u32) -> usize {
+        self.fixed + LEAST_CACHE + self.per_chain * chains as usize
+    }
+
+    /// Returns what is left for the caches, less a tenth for what the allocator loses.
+    pub(crate) fn caches(&self, chains: u32) -> usize {
+        let left = self.memory.saturating_sub(self.fixed + self.per_chain * chains as usize);
+        left - left / 10
+    }
+}
+
+pub(crate) fn job(args: &LearnArgs, prepared: &Prepared) -> Result<Job, Failure> {
+    let plan = SearchPlan {
+        chains: prepared.chains,
+        seed: Seed(args.search.seed),
+        budget: args.budget.budget()?,
+        pace: prepared.pace,
+        keying: Keying::of(args.score.score),
+        cooperation: Cooperation::On,
+        checkpoint_every: args.state.as_ref().map(|_| CHECKPOINT_EVERY),
+    };
+    Ok(Job {
+        problem: Arc::clone(&prepared.problem),
+        spec: prepared.spec,
+        plan,
+        threads: prepared.threads,
+        round_evaluations: args.resources.round_evaluations,
+    })
+}
+
+/// How often the state is kept: a kill loses at most this.
+const CHECKPOINT_EVERY: Duration = Duration::from_secs(2);
+
+/// Returns what makes two runs the same search, by name.
+fn settings(
+    args: &LearnArgs,
+    table: &Table,
+    prepared: &Prepared,
+) -> Result<Vec<(String, String)>, Failure> {
+    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let digest = |text: String| hex(&blake3::hash(text.as_bytes()).as_bytes()[..8]);
+    let start = Structure::of(prepared.problem.start());
+    let mut settings = vec![
+        ("the data's fingerprint".to_owned(), hex(&table.fingerprint()[..8])),
+        ("the score".to_owned(), format!("{:?}", args.score.spec()?)),
+        ("the search".to_owned(), format!("{:?}", prepared.spec)),
+        ("--seed".to_owned(), args.search.seed.to_string()),
+        ("--chains".to_owned(), prepared.chains.to_string()),
+        ("the constraints' fingerprint".to_owned(), digest(format!("{:?}", args.constraints.named()?))),
+        ("the start network's fingerprint".to_owned(), digest(format!("{start:?}"))),
+    ];
+    settings.sort();
+    Ok(settings)
+}
+
+/// Tells whether a stored end is an end under the budget of today: a larger budget goes on.
+fn is_final(
+    reason: StoppedBy,
+    state: &State,
+    elapsed: Duration,
+    chains: &std::collections::BTreeMap<ChainId, SavedChain>,
+) -> bool {
+    let budget = state.plan().budget;
+    let mut spent = state.spent(elapsed);
+    spent.iterations = chains.values().map(|chain| chain.iterations).sum();
+    spent.evaluations = chains.values().map(|chain| chain.evaluations).sum();
+    match reason {
+        StoppedBy::Interrupt => false,
+        StoppedBy::Stop | StoppedBy::Exhausted => true,
+        // The last evaluations may not have reached for a step.
+        StoppedBy::Evaluations => chains.iter().all(|(&id, chain)| {
+            chain.evaluations + 2 * chain.best.as_ref().map_or(0, |row| row.structure.nodes() as u64)
+                >= state.evaluation_share(id)
+        }),
+        _ => budget.reached(&spent).is_some(),
+    }
+}
+
+fn read_truth(args: &LearnArgs, table: &Table) -> Result<Option<Dag>, Failure> {
+    let Some(path) = &args.truth else {
+        return Ok(None);
+    };
+    let named = read_network(path).map_err(Failure::input)?.named_dag();
+    place_on(&named, table.schema()).map(Some).map_err(|name| {
+        Failure::file(path, format!("the node \"{name}\" is not a column of the table"))
+    })
+}
+
+/// The start network with its score, for a budget that did not reach for anything.
+fn start_row(problem: &Arc<Problem>) -> EliteRow {
+    let dag = problem.start();
+    let score = Evaluator::new(Arc::clone(problem))
+        .structure(dag)
+        .unwrap_or(LogScore::IMPOSSIBLE);
+    EliteRow { structure: Structure::of(dag), score }
+}
+
+struct Watcher {
+    state_dir: Option<StateDir>,
+    bar: SearchBar,
+    kept_at: Duration,
+}
+
+impl Observer for Watcher {
+    fn keep_rows(&mut self, state: &State, rows: &Command) {
+        if let (Some(dir), Command::Journal(rows)) = (&mut self.state_dir, rows) {
+            dir.keep_rows(state.plan().keying, rows);
+        }
+    }
+
+    fn keep_chain(&mut self, chain: ChainId, saved: &SavedChain) {
+        if let Some(dir) = &mut self.state_dir {
+            dir.keep_chain(chain, saved);
+        }
+    }
+
+    fn tick(&mut self, state: &State, now: Duration) {
+        self.bar.tick(state, now);
+        if let Some(dir) = &mut self.state_dir
+            && now.saturating_sub(self.kept_at) >= CHECKPOINT_EVERY
+        {
+            self.kept_at = now;
+            dir.checkpoint(state, now, None);
+            tracing::info!(
+                pool = state.pool().len(),
+                diversity = state.pool().diversity(),
+                "checkpoint"
+            );
+        }
+    }
+}
+
+fn as_json(
+    args: &LearnArgs,
+    table: &Table,
+    prepared: &Prepared,
+    outcome: &Outcome,
+    best: &EliteRow,
+    metrics: Option<&(StructureMetrics, LogScore)>,
+) -> serde_json::Value {
+    let spent = outcome.state.spent(outcome.elapsed);
+    let name = |node| table.schema().variable(node).name();
+    let edges: Vec<[&str; 2]> =
+        best.structure.edges().map(|(from, to)| [name(from), name(to)]).collect();
+    let (seeds_sent, seeds) = outcome.state.seed_counts();
+    let mut result = json!({
+        "score": best.score.value(),
+        "score_name": args.score.score.as_str(),
+        "search": prepared.spec.name(),
+        "edges": edges,
+        "evaluations": spent.evaluations,
+        "computed": outcome.state.computed(),
+        "iterations": spent.iterations,
+        "seconds": outcome.elapsed.as_secs_f64(),
+        "best_at_seconds": outcome.state.record().map_or(0.0, |record| record.at.as_secs_f64()),
+        "threads": prepared.threads,
+        "chains": prepared.chains,
+        "seed": args.search.seed,
+        "stopped_by": outcome.stopped_by.as_str(),
+        "pool_size": outcome.state.pool().len(),
+        "diversity": outcome.state.pool().diversity(),
+        "seeds": {
+            "sent": seeds_sent,
+            "received": seeds.received,
+            "entered": seeds.entered,
+            "made_current": seeds.made_current,
+        },
+    });
+    if let Some((metrics, truth_score)) = metrics {
+        result["metrics"] = metrics_json(metrics);
+        result["metrics"]["truth_score"] = json!(truth_score.value());
+    }
+    result
+}
+
+/// The figures of a comparison, by the names that scripts rely on.
+pub(crate) fn metrics_json(metrics: &StructureMetrics) -> serde_json::Value {
+    json!({
+        "f1_directed": metrics.f1_directed,
+        "auc": metrics.auc,
+        "f1_skeleton": metrics.f1_skeleton,
+        "shd_cpdag": metrics.shd_cpdag,
+    })
+}
+
+#[expect(clippy::too_many_arguments, reason = "the report shows all there is")]
+fn report(
+    args: &LearnArgs,
+    table: &Table,
+    prepared: &Prepared,
+    outcome: &Outcome,
+    best: &EliteRow,
+    metrics: Option<&(StructureMetrics, LogScore)>,
+    outputs: &[Output],
+    say: &Say,
+) {
+    let spent = outcome.state.spent(outcome.elapsed);
+    let edges = best.structure.edges().count();
+    let record = outcome.state.record().map_or(Duration::ZERO, |record| record.at);
+    say.line(&format!(
+        "{} rows, {} variables, score {}, search {} ({} chains on {} threads, seed {})",
+        table.rows(),
+        table.nodes(),
+        args.score.score,
+        prepared.spec.name(),
+        prepared.chains,
+        prepared.threads,
+        args.search.seed
+    ));
+    say.line(&format!("  score        {:.3}", best.score));
+    say.line(&format!("  edges        {edges}"));
+    say.line(&format!(
+        "  found after  {} of {} (stopped by {})",
+        show_time(record),
+        show_time(outcome.elapsed),
+        outcome.stopped_by
+    ));
+    #[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
+    let (evaluations, computed, steps) =
+        (spent.evaluations as f64, outcome.state.computed() as f64, spent.iterations as f64);
+    let unit = if matches!(prepared.spec, SearchSpec::RlBayes(_)) { "episodes" } else { "iterations" };
+    say.line(&format!(
+        "  work         {} local scores asked for, {} counted from the data, {} {unit}",
+        show_count(evaluations),
+        show_count(computed),
+        show_count(steps)
+    ));
+    if prepared.chains > 1 {
+        say.line(&format!(
+            "  elite pool   {} rows, diversity {:.3}",
+            outcome.state.pool().len(),
+            outcome.state.pool().diversity()
+        ));
+    }
+    if let Some((metrics, truth_score)) = metrics {
+        say.line(&format!(
+            "  truth        scores {truth_score:.3}: {:.3} below the network found",
+            best.score.value() - truth_score.value()
+        ));
+        say.line(&format!(
+            "  against it   directed F1 {:.3}, skeleton F1 {:.3}, AUC {:.3}, SHD of classes {}",
+            metrics.f1_directed, metrics.f1_skeleton, metrics.auc, metrics.shd_cpdag
+        ));
+    }
+    for output in outputs.iter().filter(|output| output.path().exists()) {
+        say.line(&format!("  written      {}", output.path().display()));
+    }
+    if let Some(folder) = &args.state {
+        let hint = if outcome.stopped_by == StoppedBy::Interrupt {
+            " (the same command goes on from here)"
+        } else {
+            ""
+        };
+        say.line(&format!("  state        {}{hint}", folder.display()));
+    }
+}

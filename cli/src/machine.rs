@@ -1,0 +1,45 @@
+//! What this machine has: memory, cores, and what the process used of it.
+
+use std::fs;
+
+/// Returns how much memory a process may use: the cgroup's limit, else the machine's.
+pub(crate) fn memory() -> usize {
+    let of_machine = meminfo_kib("/proc/meminfo", "MemTotal:").map_or(8 << 30, |kib| kib * 1024);
+    let limits = ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"];
+    limits
+        .iter()
+        .filter_map(|path| fs::read_to_string(path).ok()?.trim().parse::<usize>().ok())
+        .fold(of_machine, usize::min)
+}
+
+/// Returns how many threads can run at once.
+pub(crate) fn cores() -> u32 {
+    std::thread::available_parallelism()
+        .ok()
+        .and_then(|cores| u32::try_from(cores.get()).ok())
+        .unwrap_or(1)
+}
+
+/// Returns the largest memory that this process has had, where the system tells.
+pub(crate) fn peak_memory() -> Option<usize> {
+    meminfo_kib("/proc/self/status", "VmHWM:").map(|kib| kib * 1024)
+}
+
+/// Starts the measurement of peak memory anew, where the system can.
+pub(crate) fn reset_peak_memory() {
+    let _ = fs::write("/proc/self/clear_refs", "5");
+}
+
+/// Returns the processor seconds of this process, where the system tells.
+pub(crate) fn cpu_seconds() -> Option<f64> {
+    let stat = fs::read_to_string("/proc/self/stat").ok()?;
+    let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
+    let ticks: f64 = fields.get(11)?.parse::<f64>().ok()? + fields.get(12)?.parse::<f64>().ok()?;
+    Some(ticks / 100.0)
+}
+
+fn meminfo_kib(path: &str, name: &str) -> Option<usize> {
+    let text = fs::read_to_string(path).ok()?;
+    let line = text.lines().find(|line| line.starts_with(name))?;
+    line.split_whitespace().nth(1)?.parse().ok()
+}

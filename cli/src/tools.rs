@@ -1,0 +1,276 @@
+//! The small commands around a network: score, compare, sample, fit, convert, check.
+
+use crate::args::{ScoreArgs, TableArgs, read_structure, shorten};
+use crate::failure::Failure;
+use crate::learn::{MemoryLayout, metrics_json};
+use crate::output::{Output, OutputOptions};
+use crate::state_dir::write_whole;
+use crate::terminal::{Say, print, print_json};
+use crate::units::show_bytes;
+use crate::machine;
+use clap::Args;
+use rlbayes_common::data::{Counter, sample, write_csv};
+use rlbayes_common::fit::fit;
+use rlbayes_common::graph::Dag;
+use rlbayes_common::ids::{NodeIdx, Seed};
+use rlbayes_common::io::read_network;
+use rlbayes_common::metrics::compare;
+use rlbayes_common::network::{NamedDag, NetworkFile};
+use rlbayes_common::score::Scorer;
+use rlbayes_common::search::SearchSpec;
+use serde_json::json;
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::path::PathBuf;
+
+/// Scores a network on a table.
+#[derive(Args, Clone, Debug)]
+#[command(after_long_help = "Examples:\n  rlbayes score data/alarm.csv data/networks/alarm.bif\n  \
+    rlbayes score data/alarm.csv edges.csv --score bdeu --ess 10 --by-node")]
+pub(crate) struct ScoreCommand {
+    /// The table
+    data: PathBuf,
+    /// The network, in any readable format; variables it lacks are isolated
+    network: PathBuf,
+    /// Shows each node's part
+    #[arg(long)]
+    by_node: bool,
+    /// Prints JSON: score, by_node
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    score: ScoreArgs,
+    #[command(flatten)]
+    table: TableArgs,
+}
+
+pub(crate) fn score(args: &ScoreCommand) -> Result<(), Failure> {
+    let say = Say::new(args.json);
+    let (table, _) = args.table.load(&args.data, |warning| say.warn(&args.data, warning))?;
+    let dag = read_structure(&args.network, table.schema())?;
+    let scorer = Scorer::new(table.clone(), args.score.spec()?);
+    let mut counter = Counter::default();
+    let parts: Vec<f64> = NodeIdx::all(table.nodes())
+        .map(|node| scorer.local(node, dag.parents(node), &mut counter).value())
+        .collect();
+    let total: f64 = parts.iter().sum();
+    if args.json {
+        let by_node: serde_json::Map<String, serde_json::Value> = table
+            .schema()
+            .names()
+            .zip(&parts)
+            .map(|(name, part)| (name.to_owned(), json!(part)))
+            .collect();
+        return print_json(&json!({ "score": total, "by_node": by_node }));
+    }
+    let mut text = String::new();
+    if args.by_node {
+        for (name, part) in table.schema().names().zip(&parts) {
+            let _ = writeln!(text, "{part:>16.6}  {name}");
+        }
+    }
+    let _ = writeln!(text, "{total:>16.6}  {}", args.score.score);
+    print(&text)
+}
+
+/// Compares a learned network with the true one.
+#[derive(Args, Clone, Debug)]
+#[command(after_long_help = "Examples:\n  rlbayes compare data/networks/alarm.bif alarm.bif\n  \
+    rlbayes compare truth.csv learned.json --json")]
+pub(crate) struct CompareCommand {
+    /// The true network
+    truth: PathBuf,
+    /// The learned network
+    learned: PathBuf,
+    /// Prints JSON: f1_directed, auc, f1_skeleton, shd_cpdag
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn compare_networks(args: &CompareCommand) -> Result<(), Failure> {
+    let read = |path| read_network(path).map_err(Failure::input).map(|file| file.named_dag());
+    let (truth, learned) = (read(&args.truth)?, read(&args.learned)?);
+    let names: BTreeSet<&String> = truth.names().iter().chain(learned.names()).collect();
+    let names: Vec<String> = names.into_iter().cloned().collect();
+    let over_all = |named: &NamedDag| -> Result<Dag, Failure> {
+        let edges: Vec<(&str, &str)> = named.named_edges().collect();
+        NamedDag::new(names.clone(), edges).map(|named| named.dag().clone()).map_err(Failure::input)
+    };
+    let metrics = compare(&over_all(&truth)?, &over_all(&learned)?);
+    if args.json {
+        return print_json(&metrics_json(&metrics));
+    }
+    print(&format!(
+        "directed F1  {:.4}\nAUC          {:.4}\nskeleton F1  {:.4}\nSHD (CPDAG)  {}\n",
+        metrics.f1_directed, metrics.auc, metrics.f1_skeleton, metrics.shd_cpdag
+    ))
+}
+
+/// Draws rows from a network.
+#[derive(Args, Clone, Debug)]
+#[command(after_long_help = "Example:\n  rlbayes sample data/networks/asia.bif --rows 5000 --seed 7 -o asia.csv")]
+pub(crate) struct SampleCommand {
+    /// The network, with probabilities (BIF or XMLBIF)
+    network: PathBuf,
+    /// How many rows
+    #[arg(long, value_name = "N")]
+    rows: usize,
+    /// What the draws come from
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    seed: u64,
+    /// The table to write (CSV)
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+}
+
+pub(crate) fn sample_rows(args: &SampleCommand) -> Result<(), Failure> {
+    let NetworkFile::Parametrised(network) =
+        read_network(&args.network).map_err(Failure::input)?
+    else {
+        let what = "has no probabilities to sample from (expected BIF or XMLBIF)";
+        return Err(Failure::file(&args.network, what));
+    };
+    let table = sample(&network, args.rows, Seed(args.seed)).map_err(Failure::input)?;
+    let mut bytes = Vec::new();
+    write_csv(&table, &mut bytes)
+        .and_then(|()| write_whole(&args.output, &bytes))
+        .map_err(|error| Failure::file(&args.output, error))
+}
+
+/// Estimates the probabilities of a network from a table.
+#[derive(Args, Clone, Debug)]
+#[command(after_long_help = "Examples:\n  rlbayes fit data/alarm.csv edges.csv -o alarm.bif\n  \
+    rlbayes fit data/alarm.csv alarm.bif --alpha 1 -o smooth.bifxml")]
+pub(crate) struct FitCommand {
+    /// The table
+    data: PathBuf,
+    /// The network, in any readable format
+    network: PathBuf,
+    /// The result: .bif, .xml, .bifxml or .json
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+    /// Added to every count (0: maximum likelihood)
+    #[arg(long, value_name = "ALPHA", default_value_t = 0.0)]
+    alpha: f64,
+    /// BIF: maps names that other programs refuse, with the originals as comments
+    #[arg(long)]
+    portable_names: bool,
+    #[command(flatten)]
+    table: TableArgs,
+}
+
+pub(crate) fn fit_network(args: &FitCommand) -> Result<(), Failure> {
+    let say = Say::new(false);
+    let output = Output::new(&args.output)?;
+    let (table, _) = args.table.load(&args.data, |warning| say.warn(&args.data, warning))?;
+    let dag = read_structure(&args.network, table.schema())?;
+    let network = fit(&table, &dag, args.alpha).map_err(Failure::input)?;
+    let options = OutputOptions { portable_names: args.portable_names, ..Default::default() };
+    output.write(&NetworkFile::Parametrised(network), options, |warning| {
+        say.warn(output.path(), warning);
+    })
+}
+
+/// Writes a network in another format.
+#[derive(Args, Clone, Debug)]
+#[command(after_long_help = "Examples:\n  rlbayes convert data/networks/child.bif child.bifxml\n  \
+    rlbayes convert data/networks/link.bif link.svg --around N59_d_g")]
+pub(crate) struct ConvertCommand {
+    /// The network to read
+    from: PathBuf,
+    /// The file to write
+    to: PathBuf,
+    /// BIF: maps names that other programs refuse, with the originals as comments
+    #[arg(long)]
+    portable_names: bool,
+    /// SVG: draws the neighbourhood of a node only
+    #[arg(long, value_name = "NODE")]
+    around: Option<String>,
+}
+
+pub(crate) fn convert(args: &ConvertCommand) -> Result<(), Failure> {
+    let say = Say::new(false);
+    let network = read_network(&args.from).map_err(Failure::input)?;
+    let output = Output::new(&args.to)?;
+    let options = OutputOptions {
+        portable_names: args.portable_names,
+        around: args.around.as_deref(),
+        truth: None,
+    };
+    output.write(&network, options, |warning| say.warn(output.path(), warning))
+}
+
+/// Shows what a table holds and what a search on it will need.
+#[derive(Args, Clone, Debug)]
+#[command(after_long_help = "Example:\n  rlbayes check data/alarm.csv")]
+pub(crate) struct CheckCommand {
+    /// The table
+    data: PathBuf,
+    /// Prints JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    table: TableArgs,
+    /// Threads that a search would have [default: all cores]
+    #[arg(long, value_name = "T")]
+    threads: Option<u32>,
+}
+
+pub(crate) fn check(args: &CheckCommand) -> Result<(), Failure> {
+    let say = Say::new(args.json);
+    let (table, report) = args.table.load(&args.data, |warning| say.warn(&args.data, warning))?;
+    let spec = SearchSpec::RlBayes(Default::default());
+    let chains = spec.default_chains(args.threads.unwrap_or_else(machine::cores));
+    let layout = MemoryLayout::new(&table, &spec, usize::MAX / 2);
+    let needed = layout.needed(chains);
+    if args.json {
+        let columns: Vec<_> = report
+            .columns
+            .iter()
+            .map(|column| {
+                json!({
+                    "name": column.name,
+                    "states": column.states,
+                    "missing": column.missing_cells,
+                    "constant": column.is_constant(),
+                })
+            })
+            .collect();
+        return print_json(&json!({
+            "rows": table.rows(),
+            "rows_dropped": report.rows_dropped,
+            "columns": columns,
+            "missing": report.missing_cells(),
+            "memory_bytes": needed,
+        }));
+    }
+    let mut text = String::new();
+    let _ = writeln!(text, "rows      {}", table.rows());
+    if report.rows_dropped > 0 {
+        let _ = writeln!(text, "dropped   {} rows with missing cells", report.rows_dropped);
+    }
+    let _ = writeln!(text, "columns   {}", table.nodes());
+    let states: Vec<usize> = report.columns.iter().map(|column| column.states).collect();
+    let (least, most) = (states.iter().min().unwrap_or(&0), states.iter().max().unwrap_or(&0));
+    let _ = writeln!(text, "states    {least} to {most}, {} in all", states.iter().sum::<usize>());
+    let _ = writeln!(text, "missing   {} cells", report.missing_cells());
+    let constants: Vec<&str> = report.constants().collect();
+    let listed = if constants.is_empty() { "none".to_owned() } else { shorten(&constants) };
+    let _ = writeln!(text, "constant  {listed}");
+    let _ = writeln!(
+        text,
+        "memory    at least {} for {chains} chains; more makes it faster",
+        show_bytes(needed)
+    );
+    let _ = writeln!(text, "\n{:>6}  {:>8}  column", "states", "missing");
+    for column in &report.columns {
+        let mark = if column.is_constant() { "  (constant)" } else { "" };
+        let _ = writeln!(
+            text,
+            "{:>6}  {:>8}  {}{mark}",
+            column.states, column.missing_cells, column.name
+        );
+    }
+    print(&text)
+}
+
