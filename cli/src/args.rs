@@ -71,7 +71,11 @@ impl TableArgs {
         if !constants.is_empty() {
             warn(format!(
                 "{} hold a single value and stay out of the search: {}",
-                if constants.len() == 1 { "a column" } else { "columns" },
+                if constants.len() == 1 {
+                    "a column"
+                } else {
+                    "columns"
+                },
                 shorten(&constants)
             ));
         }
@@ -82,7 +86,12 @@ impl TableArgs {
 /// Lists names, the first few of many.
 pub(crate) fn shorten(names: &[&str]) -> String {
     const SHOWN: usize = 8;
-    let shown = names.iter().take(SHOWN).copied().collect::<Vec<_>>().join(", ");
+    let shown = names
+        .iter()
+        .take(SHOWN)
+        .copied()
+        .collect::<Vec<_>>()
+        .join(", ");
     match names.len().saturating_sub(SHOWN) {
         0 => shown,
         more => format!("{shown} and {more} more"),
@@ -134,15 +143,33 @@ pub(crate) struct ConstraintArgs {
 impl ConstraintArgs {
     pub(crate) fn named(&self) -> Result<NamedConstraints, Failure> {
         Ok(NamedConstraints {
-            required: self.required.as_deref().map(read_pairs).transpose()?.unwrap_or_default(),
-            forbidden: self.forbidden.as_deref().map(read_pairs).transpose()?.unwrap_or_default(),
-            tiers: self.tiers.as_deref().map(read_tiers).transpose()?.unwrap_or_default(),
+            required: self
+                .required
+                .as_deref()
+                .map(read_pairs)
+                .transpose()?
+                .unwrap_or_default(),
+            forbidden: self
+                .forbidden
+                .as_deref()
+                .map(read_pairs)
+                .transpose()?
+                .unwrap_or_default(),
+            tiers: self
+                .tiers
+                .as_deref()
+                .map(read_tiers)
+                .transpose()?
+                .unwrap_or_default(),
             max_parents: self.max_parents,
         })
     }
 
     pub(crate) fn start(&self, schema: &Schema) -> Result<Option<Dag>, Failure> {
-        self.start.as_deref().map(|path| read_structure(path, schema)).transpose()
+        self.start
+            .as_deref()
+            .map(|path| read_structure(path, schema))
+            .transpose()
     }
 }
 
@@ -164,7 +191,10 @@ fn read_pairs(path: &Path) -> Result<Vec<(String, String)>, Failure> {
 }
 
 fn read_tiers(path: &Path) -> Result<Vec<Vec<String>>, Failure> {
-    Ok(read_name_lists(path)?.into_iter().map(|(_, names)| names).collect())
+    Ok(read_name_lists(path)?
+        .into_iter()
+        .map(|(_, names)| names)
+        .collect())
 }
 
 /// Reads lines of names separated by commas; names may be quoted. Empty lines and lines that begin
@@ -186,7 +216,10 @@ fn read_name_lists(path: &Path) -> Result<Vec<(usize, Vec<String>)>, Failure> {
 pub(crate) fn read_structure(path: &Path, schema: &Schema) -> Result<Dag, Failure> {
     let named = read_network(path).map_err(Failure::input)?.named_dag();
     place_on(&named, schema).map_err(|name| {
-        Failure::file(path, format!("the node \"{name}\" is not a column of the table"))
+        Failure::file(
+            path,
+            format!("the node \"{name}\" is not a column of the table"),
+        )
     })
 }
 
@@ -295,7 +328,11 @@ impl SearchArgs {
                     table_rows: self.table_rows.unwrap_or(usual.table_rows),
                     stall: self.stall.max(1),
                     region: self.region,
-                    learning: if self.no_learning { Learning::Off } else { Learning::On },
+                    learning: if self.no_learning {
+                        Learning::Off
+                    } else {
+                        Learning::On
+                    },
                 })
             }
             SearchName::Paper => {
@@ -327,7 +364,9 @@ impl SearchArgs {
 
 /// When the search is over.
 #[derive(Args, Clone, Debug)]
-#[command(next_help_heading = "Budget (without any: until the best has not improved for as long as it took, at least 10 s)")]
+#[command(
+    next_help_heading = "Budget (without any: until the best has not improved for as long as it took, at least 10 s)"
+)]
 pub(crate) struct BudgetArgs {
     /// Time to search, such as 60s, 10m or 1h30m
     #[arg(long, value_name = "TIME", value_parser = parse_time)]

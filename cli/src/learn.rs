@@ -20,9 +20,7 @@ use rlbayes_common::io::read_network;
 use rlbayes_common::metrics::{StructureMetrics, compare};
 use rlbayes_common::network::NamedDag;
 use rlbayes_common::score::{LogScore, Scorer};
-use rlbayes_common::search::{
-    Constraints, Evaluator, Problem, SavedChain, SearchSpec, StoppedBy,
-};
+use rlbayes_common::search::{Constraints, Evaluator, Problem, SavedChain, SearchSpec, StoppedBy};
 use rlbayes_coordinator::state::{Command, Cooperation, Pace, SearchPlan, State};
 use serde_json::json;
 use std::path::PathBuf;
@@ -95,14 +93,21 @@ pub(crate) struct Prepared {
 /// Runs the command.
 pub(crate) fn run(args: &LearnArgs, interrupt: &AtomicBool) -> Result<(), Failure> {
     let say = Say::new(args.quiet);
-    let outputs: Vec<Output> =
-        args.output.iter().map(|path| Output::new(path)).collect::<Result<_, _>>()?;
-    let (table, _) = args.table.load(&args.data, |warning| say.warn(&args.data, warning))?;
+    let outputs: Vec<Output> = args
+        .output
+        .iter()
+        .map(|path| Output::new(path))
+        .collect::<Result<_, _>>()?;
+    let (table, _) = args
+        .table
+        .load(&args.data, |warning| say.warn(&args.data, warning))?;
     let truth = read_truth(args, &table)?;
     if let Some(node) = &args.around
         && table.schema().find(node).is_none()
     {
-        return Err(Failure::input(format!("--around {node}: there is no such column")));
+        return Err(Failure::input(format!(
+            "--around {node}: there is no such column"
+        )));
     }
     let prepared = prepare(args, &table)?;
     let job = job(args, &prepared)?;
@@ -112,8 +117,9 @@ pub(crate) fn run(args: &LearnArgs, interrupt: &AtomicBool) -> Result<(), Failur
     let mut resumed = None;
     let mut finished = None;
     if let Some(folder) = &args.state {
-        let (dir, earlier) =
-            StateDir::open(folder, &settings, table.nodes(), keying, |text| say.note(&text))?;
+        let (dir, earlier) = StateDir::open(folder, &settings, table.nodes(), keying, |text| {
+            say.note(&text)
+        })?;
         state_dir = Some(dir);
         if let Some(earlier) = earlier {
             let stored = earlier.stored;
@@ -121,7 +127,11 @@ pub(crate) fn run(args: &LearnArgs, interrupt: &AtomicBool) -> Result<(), Failur
             finished = stored
                 .stopped_by
                 .filter(|&reason| is_final(reason, &state, stored.elapsed, &earlier.chains));
-            resumed = Some(Resumed { state, chains: earlier.chains, elapsed: stored.elapsed });
+            resumed = Some(Resumed {
+                state,
+                chains: earlier.chains,
+                elapsed: stored.elapsed,
+            });
         }
     }
     let outcome = match (finished, resumed) {
@@ -129,12 +139,22 @@ pub(crate) fn run(args: &LearnArgs, interrupt: &AtomicBool) -> Result<(), Failur
             say.note("this search has ended before; here is its result");
             let mut state = resumed.state;
             state.restore_counters(&resumed.chains);
-            Outcome { state, elapsed: resumed.elapsed, stopped_by }
+            Outcome {
+                state,
+                elapsed: resumed.elapsed,
+                stopped_by,
+            }
         }
         (_, resumed) => {
-            let start = resumed.as_ref().map_or(Duration::ZERO, |resumed| resumed.elapsed);
+            let start = resumed
+                .as_ref()
+                .map_or(Duration::ZERO, |resumed| resumed.elapsed);
             let bar = SearchBar::new(Arc::clone(&job.problem), !args.quiet, start);
-            let mut observer = Watcher { state_dir, bar, kept_at: start };
+            let mut observer = Watcher {
+                state_dir,
+                bar,
+                kept_at: start,
+            };
             let outcome = local::run(&job, resumed, interrupt, &mut observer)?;
             observer.bar.finish();
             if let Some(dir) = &mut observer.state_dir {
@@ -144,7 +164,15 @@ pub(crate) fn run(args: &LearnArgs, interrupt: &AtomicBool) -> Result<(), Failur
             outcome
         }
     };
-    finish(args, &table, truth.as_ref(), &prepared, &outcome, &outputs, &say)
+    finish(
+        args,
+        &table,
+        truth.as_ref(),
+        &prepared,
+        &outcome,
+        &outputs,
+        &say,
+    )
 }
 
 fn finish(
@@ -160,9 +188,15 @@ fn finish(
         Some(row) => row.clone(),
         None => start_row(&prepared.problem),
     };
-    let dag = best.structure.to_dag().map_err(|error| Failure::Bug(error.to_string()))?;
+    let dag = best
+        .structure
+        .to_dag()
+        .map_err(|error| Failure::Bug(error.to_string()))?;
     let metrics = truth.map(|truth| {
-        let score = prepared.problem.scorer().structure(truth, &mut Default::default());
+        let score = prepared
+            .problem
+            .scorer()
+            .structure(truth, &mut Default::default());
         (compare(truth, &dag), score)
     });
     let with_parameters = outputs.iter().any(Output::needs_parameters);
@@ -174,13 +208,31 @@ fn finish(
         truth: truth_named.as_ref(),
     };
     for output in outputs {
-        output.write(&network, options, |warning| say.warn(output.path(), warning))?;
+        output.write(&network, options, |warning| {
+            say.warn(output.path(), warning)
+        })?;
     }
     if !args.quiet {
-        report(args, table, prepared, outcome, &best, metrics.as_ref(), outputs, say);
+        report(
+            args,
+            table,
+            prepared,
+            outcome,
+            &best,
+            metrics.as_ref(),
+            outputs,
+            say,
+        );
     }
     if args.json {
-        print_json(&as_json(args, table, prepared, outcome, &best, metrics.as_ref()))?;
+        print_json(&as_json(
+            args,
+            table,
+            prepared,
+            outcome,
+            &best,
+            metrics.as_ref(),
+        ))?;
     }
     match outcome.stopped_by {
         StoppedBy::Interrupt => Err(Failure::Interrupted),
@@ -195,10 +247,14 @@ pub(crate) fn prepare(args: &LearnArgs, table: &Arc<Table>) -> Result<Prepared, 
     let constraints = Constraints::new(table, &named).map_err(Failure::input)?;
     let empty = Dag::empty(table.nodes());
     let start = args.constraints.start(table.schema())?.unwrap_or(empty);
-    let start = constraints.starting_point(table, &start).map_err(Failure::input)?;
+    let start = constraints
+        .starting_point(table, &start)
+        .map_err(Failure::input)?;
     let threads = args.resources.threads.unwrap_or_else(machine::cores);
     if threads == 0 || args.resources.chains == Some(0) || args.resources.round_evaluations == 0 {
-        return Err(Failure::input("--threads, --chains and --round-evaluations are at least 1"));
+        return Err(Failure::input(
+            "--threads, --chains and --round-evaluations are at least 1",
+        ));
     }
     let wanted = args.resources.chains.unwrap_or_else(|| {
         if args.resources.deterministic {
@@ -207,7 +263,10 @@ pub(crate) fn prepare(args: &LearnArgs, table: &Arc<Table>) -> Result<Prepared, 
             spec.default_chains(threads)
         }
     });
-    let memory = args.resources.memory.unwrap_or_else(|| machine::memory() / 4);
+    let memory = args
+        .resources
+        .memory
+        .unwrap_or_else(|| machine::memory() / 4);
     let layout = MemoryLayout::new(table, &spec, memory);
     let chains = match args.resources.chains {
         Some(chains) if chains > layout.most_chains => {
@@ -227,10 +286,25 @@ pub(crate) fn prepare(args: &LearnArgs, table: &Arc<Table>) -> Result<Prepared, 
         _ => wanted.min(layout.most_chains),
     };
     let threads = threads.min(chains);
-    let pace = if threads == 1 || args.resources.deterministic { Pace::Lockstep } else { Pace::Free };
+    let pace = if threads == 1 || args.resources.deterministic {
+        Pace::Lockstep
+    } else {
+        Pace::Free
+    };
     let scorer = Scorer::new(Arc::clone(table), args.score.spec()?);
-    let problem = Arc::new(Problem::new(scorer, constraints, start, layout.caches(chains)));
-    Ok(Prepared { problem, spec, chains, threads, pace })
+    let problem = Arc::new(Problem::new(
+        scorer,
+        constraints,
+        start,
+        layout.caches(chains),
+    ));
+    Ok(Prepared {
+        problem,
+        spec,
+        chains,
+        threads,
+        pace,
+    })
 }
 
 /// How the memory is divided.
@@ -256,7 +330,12 @@ impl MemoryLayout {
         let per_chain = spec.bytes_per_chain(table.nodes()) + table.rows() * 16;
         let left = memory.saturating_sub(fixed + LEAST_CACHE);
         let most_chains = u32::try_from(left / per_chain).unwrap_or(u32::MAX);
-        Self { memory, fixed, per_chain, most_chains }
+        Self {
+            memory,
+            fixed,
+            per_chain,
+            most_chains,
+        }
     }
 
     /// Returns the least memory for a number of chains.
@@ -266,7 +345,9 @@ impl MemoryLayout {
 
     /// Returns what is left for the caches, less a tenth for what the allocator loses.
     pub(crate) fn caches(&self, chains: u32) -> usize {
-        let left = self.memory.saturating_sub(self.fixed + self.per_chain * chains as usize);
+        let left = self
+            .memory
+            .saturating_sub(self.fixed + self.per_chain * chains as usize);
         left - left / 10
     }
 }
@@ -299,17 +380,31 @@ fn settings(
     table: &Table,
     prepared: &Prepared,
 ) -> Result<Vec<(String, String)>, Failure> {
-    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let hex = |bytes: &[u8]| {
+        bytes
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect::<String>()
+    };
     let digest = |text: String| hex(&blake3::hash(text.as_bytes()).as_bytes()[..8]);
     let start = Structure::of(prepared.problem.start());
     let mut settings = vec![
-        ("the data's fingerprint".to_owned(), hex(&table.fingerprint()[..8])),
+        (
+            "the data's fingerprint".to_owned(),
+            hex(&table.fingerprint()[..8]),
+        ),
         ("the score".to_owned(), format!("{:?}", args.score.spec()?)),
         ("the search".to_owned(), format!("{:?}", prepared.spec)),
         ("--seed".to_owned(), args.search.seed.to_string()),
         ("--chains".to_owned(), prepared.chains.to_string()),
-        ("the constraints' fingerprint".to_owned(), digest(format!("{:?}", args.constraints.named()?))),
-        ("the start network's fingerprint".to_owned(), digest(format!("{start:?}"))),
+        (
+            "the constraints' fingerprint".to_owned(),
+            digest(format!("{:?}", args.constraints.named()?)),
+        ),
+        (
+            "the start network's fingerprint".to_owned(),
+            digest(format!("{start:?}")),
+        ),
     ];
     settings.sort();
     Ok(settings)
@@ -331,7 +426,11 @@ fn is_final(
         StoppedBy::Stop | StoppedBy::Exhausted => true,
         // The last evaluations may not have reached for a step.
         StoppedBy::Evaluations => chains.iter().all(|(&id, chain)| {
-            chain.evaluations + 2 * chain.best.as_ref().map_or(0, |row| row.structure.nodes() as u64)
+            chain.evaluations
+                + 2 * chain
+                    .best
+                    .as_ref()
+                    .map_or(0, |row| row.structure.nodes() as u64)
                 >= state.evaluation_share(id)
         }),
         _ => budget.reached(&spent).is_some(),
@@ -344,7 +443,10 @@ fn read_truth(args: &LearnArgs, table: &Table) -> Result<Option<Dag>, Failure> {
     };
     let named = read_network(path).map_err(Failure::input)?.named_dag();
     place_on(&named, table.schema()).map(Some).map_err(|name| {
-        Failure::file(path, format!("the node \"{name}\" is not a column of the table"))
+        Failure::file(
+            path,
+            format!("the node \"{name}\" is not a column of the table"),
+        )
     })
 }
 
@@ -354,7 +456,10 @@ fn start_row(problem: &Arc<Problem>) -> EliteRow {
     let score = Evaluator::new(Arc::clone(problem))
         .structure(dag)
         .unwrap_or(LogScore::IMPOSSIBLE);
-    EliteRow { structure: Structure::of(dag), score }
+    EliteRow {
+        structure: Structure::of(dag),
+        score,
+    }
 }
 
 struct Watcher {
@@ -402,8 +507,11 @@ fn as_json(
 ) -> serde_json::Value {
     let spent = outcome.state.spent(outcome.elapsed);
     let name = |node| table.schema().variable(node).name();
-    let edges: Vec<[&str; 2]> =
-        best.structure.edges().map(|(from, to)| [name(from), name(to)]).collect();
+    let edges: Vec<[&str; 2]> = best
+        .structure
+        .edges()
+        .map(|(from, to)| [name(from), name(to)])
+        .collect();
     let (seeds_sent, seeds) = outcome.state.seed_counts();
     let mut result = json!({
         "score": best.score.value(),
@@ -458,7 +566,10 @@ fn report(
 ) {
     let spent = outcome.state.spent(outcome.elapsed);
     let edges = best.structure.edges().count();
-    let record = outcome.state.record().map_or(Duration::ZERO, |record| record.at);
+    let record = outcome
+        .state
+        .record()
+        .map_or(Duration::ZERO, |record| record.at);
     say.line(&format!(
         "{} rows, {} variables, score {}, search {} ({} chains on {} threads, seed {})",
         table.rows(),
@@ -478,9 +589,16 @@ fn report(
         outcome.stopped_by
     ));
     #[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
-    let (evaluations, computed, steps) =
-        (spent.evaluations as f64, outcome.state.computed() as f64, spent.iterations as f64);
-    let unit = if matches!(prepared.spec, SearchSpec::RlBayes(_)) { "episodes" } else { "iterations" };
+    let (evaluations, computed, steps) = (
+        spent.evaluations as f64,
+        outcome.state.computed() as f64,
+        spent.iterations as f64,
+    );
+    let unit = if matches!(prepared.spec, SearchSpec::RlBayes(_)) {
+        "episodes"
+    } else {
+        "iterations"
+    };
     say.line(&format!(
         "  work         {} local scores asked for, {} counted from the data, {} {unit}",
         show_count(evaluations),

@@ -75,7 +75,11 @@ pub(crate) fn run(
     interrupt: &AtomicBool,
     observer: &mut dyn Observer,
 ) -> Result<Outcome, Failure> {
-    let Resumed { state, chains, elapsed } = resumed.unwrap_or_else(|| Resumed {
+    let Resumed {
+        state,
+        chains,
+        elapsed,
+    } = resumed.unwrap_or_else(|| Resumed {
         state: State::new(job.plan),
         chains: BTreeMap::new(),
         elapsed: Duration::ZERO,
@@ -91,12 +95,21 @@ pub(crate) fn run(
         let mut threads = Vec::new();
         for (number, assignments) in assignments.drain(..).enumerate() {
             let (answers_in, answers) = sync_channel(2 * assignments.len() + 2);
-            post.add(number, assignments.iter().map(|assignment| assignment.id), answers_in);
-            let mailbox = Mailbox { reports: reports_in.clone(), answers };
+            post.add(
+                number,
+                assignments.iter().map(|assignment| assignment.id),
+                answers_in,
+            );
+            let mailbox = Mailbox {
+                reports: reports_in.clone(),
+                answers,
+            };
             let settings = settings.clone();
             let spawned = thread::Builder::new()
                 .name(format!("chains-{number}"))
-                .spawn_scoped(scope, move || chain_thread::run(assignments, &settings, &mailbox));
+                .spawn_scoped(scope, move || {
+                    chain_thread::run(assignments, &settings, &mailbox)
+                });
             match spawned {
                 Ok(handle) => threads.push(handle),
                 Err(error) => {
@@ -106,13 +119,21 @@ pub(crate) fn run(
             }
         }
         drop(reports_in);
-        let mut driver = Driver { state, post, halt: &halt, observer, finished: None };
+        let mut driver = Driver {
+            state,
+            post,
+            halt: &halt,
+            observer,
+            finished: None,
+        };
         driver.drive(&reports, interrupt, &clock);
         // Threads end with their mailboxes; what they still had is merged.
         drop(std::mem::take(&mut driver.post));
         drop(reports);
         for handle in threads {
-            let last = handle.join().map_err(|_| Failure::Bug("a chain panicked".into()))?;
+            let last = handle
+                .join()
+                .map_err(|_| Failure::Bug("a chain panicked".into()))?;
             for (report, saved) in last {
                 let chain = report.chain;
                 let commands = driver.state.merge_late(clock(), report);
@@ -124,7 +145,11 @@ pub(crate) fn run(
             .finished
             .or(driver.state.stopped_by())
             .ok_or_else(|| Failure::Bug("the search ended without a reason".into()))?;
-        Ok(Outcome { state: driver.state, elapsed: clock(), stopped_by })
+        Ok(Outcome {
+            state: driver.state,
+            elapsed: clock(),
+            stopped_by,
+        })
     })
 }
 
@@ -132,12 +157,19 @@ fn thread_settings(job: &Job, halt: &Arc<AtomicBool>) -> ThreadSettings {
     let (pace, slice_evaluations) = match job.plan.pace {
         Pace::Lockstep => (ThreadPace::Lockstep, job.round_evaluations),
         Pace::Free => (
-            ThreadPace::Free { every: EXCHANGE_EVERY },
+            ThreadPace::Free {
+                every: EXCHANGE_EVERY,
+            },
             (job.round_evaluations / SLICES_A_ROUND).max(1),
         ),
     };
     let target = job.plan.budget.target;
-    ThreadSettings { pace, slice_evaluations, target, halt: Arc::clone(halt) }
+    ThreadSettings {
+        pace,
+        slice_evaluations,
+        target,
+        halt: Arc::clone(halt),
+    }
 }
 
 /// Prepares the chains and deals them out to the threads in turn.
@@ -153,7 +185,12 @@ fn assign(
         let chain = prepare(job, id, stored.get(&id));
         let evaluations = state.evaluation_share(id);
         let iterations = state.iteration_share(id);
-        dealt[number as usize % threads].push(Assignment { id, chain, evaluations, iterations });
+        dealt[number as usize % threads].push(Assignment {
+            id,
+            chain,
+            evaluations,
+            iterations,
+        });
     }
     dealt
 }
@@ -191,7 +228,11 @@ impl Post {
     /// Sends an answer. A thread takes its answers between slices and each chain has one report
     /// out at a time, so there is room; a thread that has ended needs none.
     fn send(&self, chain: ChainId, answer: Answer) {
-        if let Some(answers) = self.thread_of.get(&chain).and_then(|&at| self.threads.get(at)) {
+        if let Some(answers) = self
+            .thread_of
+            .get(&chain)
+            .and_then(|&at| self.threads.get(at))
+        {
             let _ = answers.send((chain, answer));
         }
     }

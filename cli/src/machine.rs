@@ -5,7 +5,10 @@ use std::fs;
 /// Returns how much memory a process may use: the cgroup's limit, else the machine's.
 pub(crate) fn memory() -> usize {
     let of_machine = meminfo_kib("/proc/meminfo", "MemTotal:").map_or(8 << 30, |kib| kib * 1024);
-    let limits = ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"];
+    let limits = [
+        "/sys/fs/cgroup/memory.max",
+        "/sys/fs/cgroup/memory/memory.limit_in_bytes",
+    ];
     limits
         .iter()
         .filter_map(|path| fs::read_to_string(path).ok()?.trim().parse::<usize>().ok())

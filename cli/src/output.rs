@@ -39,12 +39,21 @@ impl Output {
             _ => Path::new("."),
         };
         if path.is_dir() {
-            return Err(Failure::file(path, "is a folder (expected a file to write)"));
+            return Err(Failure::file(
+                path,
+                "is a folder (expected a file to write)",
+            ));
         }
-        tempfile::Builder::new().prefix(".rlbayes-").tempfile_in(folder).map_err(|error| {
-            Failure::file(path, format!("cannot write into this folder: {error}"))
-        })?;
-        Ok(Self { path: path.to_owned(), format })
+        tempfile::Builder::new()
+            .prefix(".rlbayes-")
+            .tempfile_in(folder)
+            .map_err(|error| {
+                Failure::file(path, format!("cannot write into this folder: {error}"))
+            })?;
+        Ok(Self {
+            path: path.to_owned(),
+            format,
+        })
     }
 
     /// Returns where the file goes.
@@ -98,8 +107,13 @@ pub(crate) fn network_for(
     with_parameters: bool,
 ) -> Result<NetworkFile, Failure> {
     if with_parameters {
-        fit(table, dag, alpha).map(NetworkFile::Parametrised).map_err(Failure::input)
+        fit(table, dag, alpha)
+            .map(NetworkFile::Parametrised)
+            .map_err(Failure::input)
     } else {
-        Ok(NetworkFile::Structure(NamedDag::of(table.schema(), dag.clone())))
+        Ok(NetworkFile::Structure(NamedDag::of(
+            table.schema(),
+            dag.clone(),
+        )))
     }
 }

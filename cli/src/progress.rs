@@ -22,12 +22,22 @@ const EVERY: Duration = Duration::from_millis(250);
 impl SearchBar {
     /// Shows the line.
     pub(crate) fn new(problem: Arc<Problem>, visible: bool, start: Duration) -> Self {
-        let bar = if visible { ProgressBar::new_spinner() } else { ProgressBar::hidden() };
+        let bar = if visible {
+            ProgressBar::new_spinner()
+        } else {
+            ProgressBar::hidden()
+        };
         bar.set_style(
             ProgressStyle::with_template("{spinner} {wide_msg}")
                 .unwrap_or_else(|_| ProgressStyle::default_spinner()),
         );
-        Self { bar, problem, last: (start, 0), rate: 0.0, shown: start }
+        Self {
+            bar,
+            problem,
+            last: (start, 0),
+            rate: 0.0,
+            shown: start,
+        }
     }
 
     /// Renews the line.
@@ -53,7 +63,10 @@ impl SearchBar {
         let spent = state.spent(now);
         let best = match spent.best {
             Some((score, at, _)) => {
-                format!("best {score:.3} ({} ago)", show_time(now.saturating_sub(at)))
+                format!(
+                    "best {score:.3} ({} ago)",
+                    show_time(now.saturating_sub(at))
+                )
             }
             None => "climbing".to_owned(),
         };
@@ -77,7 +90,11 @@ impl SearchBar {
 
 /// A bar over a number of runs of something.
 pub(crate) fn bar_over(count: usize, visible: bool) -> ProgressBar {
-    let bar = if visible { ProgressBar::new(count as u64) } else { ProgressBar::hidden() };
+    let bar = if visible {
+        ProgressBar::new(count as u64)
+    } else {
+        ProgressBar::hidden()
+    };
     bar.set_style(
         ProgressStyle::with_template("{bar:24} {pos}/{len} · {elapsed} · {eta} left · {wide_msg}")
             .unwrap_or_else(|_| ProgressStyle::default_bar()),

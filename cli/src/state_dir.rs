@@ -55,16 +55,24 @@ impl StateDir {
                     return Err(Failure::file(&path, io));
                 }
                 warn(set_aside(&path, &error.to_string()));
-                let journal =
-                    Journal::open(&path).map_err(|error| Failure::file(&path, error))?;
+                let journal = Journal::open(&path).map_err(|error| Failure::file(&path, error))?;
                 (journal, None)
             }
         };
-        let mut dir = Self { folder: folder.to_owned(), journal, refused: false };
+        let mut dir = Self {
+            folder: folder.to_owned(),
+            journal,
+            refused: false,
+        };
         let Some(stored) = stored else {
-            dir.journal.begin(settings).map_err(|error| Failure::file(&path, error))?;
+            dir.journal
+                .begin(settings)
+                .map_err(|error| Failure::file(&path, error))?;
             let chains = dir.read_chains(nodes, &mut warn);
-            let earlier = (!chains.is_empty()).then(|| Earlier { stored: Stored::none(keying), chains });
+            let earlier = (!chains.is_empty()).then(|| Earlier {
+                stored: Stored::none(keying),
+                chains,
+            });
             return Ok((dir, earlier));
         };
         if let Some(difference) = difference(&stored.settings, settings) {
@@ -108,7 +116,10 @@ impl StateDir {
 
     /// Stores rows that changed the pool.
     pub(crate) fn keep_rows(&mut self, keying: Keying, rows: &[(ChainId, Found, EliteRow)]) {
-        let kept = self.journal.add(keying, rows).map_err(|error| error.to_string());
+        let kept = self
+            .journal
+            .add(keying, rows)
+            .map_err(|error| error.to_string());
         self.note(kept);
     }
 
@@ -155,7 +166,9 @@ pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
     };
-    let mut file = tempfile::Builder::new().prefix(".rlbayes-").tempfile_in(folder)?;
+    let mut file = tempfile::Builder::new()
+        .prefix(".rlbayes-")
+        .tempfile_in(folder)?;
     file.write_all(bytes)?;
     file.as_file().sync_all()?;
     allow_reading(file.as_file())?;
@@ -181,8 +194,15 @@ fn set_aside(path: &Path, problem: &str) -> String {
     aside.push(".broken");
     let aside = PathBuf::from(aside);
     match fs::rename(path, &aside) {
-        Ok(()) => format!("{}: {problem}; set aside as {}", path.display(), aside.display()),
-        Err(error) => format!("{}: {problem}; it cannot be set aside: {error}", path.display()),
+        Ok(()) => format!(
+            "{}: {problem}; set aside as {}",
+            path.display(),
+            aside.display()
+        ),
+        Err(error) => format!(
+            "{}: {problem}; it cannot be set aside: {error}",
+            path.display()
+        ),
     }
 }
 
@@ -198,10 +218,14 @@ fn permission_problem(path: &Path) -> Option<std::io::Error> {
 
 /// Names the first setting that differs.
 fn difference(before: &[(String, String)], now: &[(String, String)]) -> Option<String> {
-    let before: BTreeMap<&str, &str> =
-        before.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-    let now: BTreeMap<&str, &str> =
-        now.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    let before: BTreeMap<&str, &str> = before
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.as_str()))
+        .collect();
+    let now: BTreeMap<&str, &str> = now
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.as_str()))
+        .collect();
     let names: std::collections::BTreeSet<&str> =
         before.keys().chain(now.keys()).copied().collect();
     names.into_iter().find_map(|name| {

@@ -3,11 +3,11 @@
 use crate::args::{ScoreArgs, TableArgs, read_structure, shorten};
 use crate::failure::Failure;
 use crate::learn::{MemoryLayout, metrics_json};
+use crate::machine;
 use crate::output::{Output, OutputOptions};
 use crate::state_dir::write_whole;
 use crate::terminal::{Say, print, print_json};
 use crate::units::show_bytes;
-use crate::machine;
 use clap::Args;
 use rlbayes_common::data::{Counter, sample, write_csv};
 use rlbayes_common::fit::fit;
@@ -25,8 +25,10 @@ use std::path::PathBuf;
 
 /// Scores a network on a table.
 #[derive(Args, Clone, Debug)]
-#[command(after_long_help = "Examples:\n  rlbayes score data/alarm.csv data/networks/alarm.bif\n  \
-    rlbayes score data/alarm.csv edges.csv --score bdeu --ess 10 --by-node")]
+#[command(
+    after_long_help = "Examples:\n  rlbayes score data/alarm.csv data/networks/alarm.bif\n  \
+    rlbayes score data/alarm.csv edges.csv --score bdeu --ess 10 --by-node"
+)]
 pub(crate) struct ScoreCommand {
     /// The table
     data: PathBuf,
@@ -46,7 +48,9 @@ pub(crate) struct ScoreCommand {
 
 pub(crate) fn score(args: &ScoreCommand) -> Result<(), Failure> {
     let say = Say::new(args.json);
-    let (table, _) = args.table.load(&args.data, |warning| say.warn(&args.data, warning))?;
+    let (table, _) = args
+        .table
+        .load(&args.data, |warning| say.warn(&args.data, warning))?;
     let dag = read_structure(&args.network, table.schema())?;
     let scorer = Scorer::new(table.clone(), args.score.spec()?);
     let mut counter = Counter::default();
@@ -75,8 +79,10 @@ pub(crate) fn score(args: &ScoreCommand) -> Result<(), Failure> {
 
 /// Compares a learned network with the true one.
 #[derive(Args, Clone, Debug)]
-#[command(after_long_help = "Examples:\n  rlbayes compare data/networks/alarm.bif alarm.bif\n  \
-    rlbayes compare truth.csv learned.json --json")]
+#[command(
+    after_long_help = "Examples:\n  rlbayes compare data/networks/alarm.bif alarm.bif\n  \
+    rlbayes compare truth.csv learned.json --json"
+)]
 pub(crate) struct CompareCommand {
     /// The true network
     truth: PathBuf,
@@ -88,13 +94,19 @@ pub(crate) struct CompareCommand {
 }
 
 pub(crate) fn compare_networks(args: &CompareCommand) -> Result<(), Failure> {
-    let read = |path| read_network(path).map_err(Failure::input).map(|file| file.named_dag());
+    let read = |path| {
+        read_network(path)
+            .map_err(Failure::input)
+            .map(|file| file.named_dag())
+    };
     let (truth, learned) = (read(&args.truth)?, read(&args.learned)?);
     let names: BTreeSet<&String> = truth.names().iter().chain(learned.names()).collect();
     let names: Vec<String> = names.into_iter().cloned().collect();
     let over_all = |named: &NamedDag| -> Result<Dag, Failure> {
         let edges: Vec<(&str, &str)> = named.named_edges().collect();
-        NamedDag::new(names.clone(), edges).map(|named| named.dag().clone()).map_err(Failure::input)
+        NamedDag::new(names.clone(), edges)
+            .map(|named| named.dag().clone())
+            .map_err(Failure::input)
     };
     let metrics = compare(&over_all(&truth)?, &over_all(&learned)?);
     if args.json {
@@ -108,7 +120,9 @@ pub(crate) fn compare_networks(args: &CompareCommand) -> Result<(), Failure> {
 
 /// Draws rows from a network.
 #[derive(Args, Clone, Debug)]
-#[command(after_long_help = "Example:\n  rlbayes sample data/networks/asia.bif --rows 5000 --seed 7 -o asia.csv")]
+#[command(
+    after_long_help = "Example:\n  rlbayes sample data/networks/asia.bif --rows 5000 --seed 7 -o asia.csv"
+)]
 pub(crate) struct SampleCommand {
     /// The network, with probabilities (BIF or XMLBIF)
     network: PathBuf,
@@ -124,8 +138,7 @@ pub(crate) struct SampleCommand {
 }
 
 pub(crate) fn sample_rows(args: &SampleCommand) -> Result<(), Failure> {
-    let NetworkFile::Parametrised(network) =
-        read_network(&args.network).map_err(Failure::input)?
+    let NetworkFile::Parametrised(network) = read_network(&args.network).map_err(Failure::input)?
     else {
         let what = "has no probabilities to sample from (expected BIF or XMLBIF)";
         return Err(Failure::file(&args.network, what));
@@ -139,8 +152,10 @@ pub(crate) fn sample_rows(args: &SampleCommand) -> Result<(), Failure> {
 
 /// Estimates the probabilities of a network from a table.
 #[derive(Args, Clone, Debug)]
-#[command(after_long_help = "Examples:\n  rlbayes fit data/alarm.csv edges.csv -o alarm.bif\n  \
-    rlbayes fit data/alarm.csv alarm.bif --alpha 1 -o smooth.bifxml")]
+#[command(
+    after_long_help = "Examples:\n  rlbayes fit data/alarm.csv edges.csv -o alarm.bif\n  \
+    rlbayes fit data/alarm.csv alarm.bif --alpha 1 -o smooth.bifxml"
+)]
 pub(crate) struct FitCommand {
     /// The table
     data: PathBuf,
@@ -162,10 +177,15 @@ pub(crate) struct FitCommand {
 pub(crate) fn fit_network(args: &FitCommand) -> Result<(), Failure> {
     let say = Say::new(false);
     let output = Output::new(&args.output)?;
-    let (table, _) = args.table.load(&args.data, |warning| say.warn(&args.data, warning))?;
+    let (table, _) = args
+        .table
+        .load(&args.data, |warning| say.warn(&args.data, warning))?;
     let dag = read_structure(&args.network, table.schema())?;
     let network = fit(&table, &dag, args.alpha).map_err(Failure::input)?;
-    let options = OutputOptions { portable_names: args.portable_names, ..Default::default() };
+    let options = OutputOptions {
+        portable_names: args.portable_names,
+        ..Default::default()
+    };
     output.write(&NetworkFile::Parametrised(network), options, |warning| {
         say.warn(output.path(), warning);
     })
@@ -173,8 +193,10 @@ pub(crate) fn fit_network(args: &FitCommand) -> Result<(), Failure> {
 
 /// Writes a network in another format.
 #[derive(Args, Clone, Debug)]
-#[command(after_long_help = "Examples:\n  rlbayes convert data/networks/child.bif child.bifxml\n  \
-    rlbayes convert data/networks/link.bif link.svg --around N59_d_g")]
+#[command(
+    after_long_help = "Examples:\n  rlbayes convert data/networks/child.bif child.bifxml\n  \
+    rlbayes convert data/networks/link.bif link.svg --around N59_d_g"
+)]
 pub(crate) struct ConvertCommand {
     /// The network to read
     from: PathBuf,
@@ -197,7 +219,9 @@ pub(crate) fn convert(args: &ConvertCommand) -> Result<(), Failure> {
         around: args.around.as_deref(),
         truth: None,
     };
-    output.write(&network, options, |warning| say.warn(output.path(), warning))
+    output.write(&network, options, |warning| {
+        say.warn(output.path(), warning)
+    })
 }
 
 /// Shows what a table holds and what a search on it will need.
@@ -218,7 +242,9 @@ pub(crate) struct CheckCommand {
 
 pub(crate) fn check(args: &CheckCommand) -> Result<(), Failure> {
     let say = Say::new(args.json);
-    let (table, report) = args.table.load(&args.data, |warning| say.warn(&args.data, warning))?;
+    let (table, report) = args
+        .table
+        .load(&args.data, |warning| say.warn(&args.data, warning))?;
     let spec = SearchSpec::RlBayes(Default::default());
     let chains = spec.default_chains(args.threads.unwrap_or_else(machine::cores));
     let layout = MemoryLayout::new(&table, &spec, usize::MAX / 2);
@@ -247,15 +273,30 @@ pub(crate) fn check(args: &CheckCommand) -> Result<(), Failure> {
     let mut text = String::new();
     let _ = writeln!(text, "rows      {}", table.rows());
     if report.rows_dropped > 0 {
-        let _ = writeln!(text, "dropped   {} rows with missing cells", report.rows_dropped);
+        let _ = writeln!(
+            text,
+            "dropped   {} rows with missing cells",
+            report.rows_dropped
+        );
     }
     let _ = writeln!(text, "columns   {}", table.nodes());
     let states: Vec<usize> = report.columns.iter().map(|column| column.states).collect();
-    let (least, most) = (states.iter().min().unwrap_or(&0), states.iter().max().unwrap_or(&0));
-    let _ = writeln!(text, "states    {least} to {most}, {} in all", states.iter().sum::<usize>());
+    let (least, most) = (
+        states.iter().min().unwrap_or(&0),
+        states.iter().max().unwrap_or(&0),
+    );
+    let _ = writeln!(
+        text,
+        "states    {least} to {most}, {} in all",
+        states.iter().sum::<usize>()
+    );
     let _ = writeln!(text, "missing   {} cells", report.missing_cells());
     let constants: Vec<&str> = report.constants().collect();
-    let listed = if constants.is_empty() { "none".to_owned() } else { shorten(&constants) };
+    let listed = if constants.is_empty() {
+        "none".to_owned()
+    } else {
+        shorten(&constants)
+    };
     let _ = writeln!(text, "constant  {listed}");
     let _ = writeln!(
         text,
@@ -264,7 +305,11 @@ pub(crate) fn check(args: &CheckCommand) -> Result<(), Failure> {
     );
     let _ = writeln!(text, "\n{:>6}  {:>8}  column", "states", "missing");
     for column in &report.columns {
-        let mark = if column.is_constant() { "  (constant)" } else { "" };
+        let mark = if column.is_constant() {
+            "  (constant)"
+        } else {
+            ""
+        };
         let _ = writeln!(
             text,
             "{:>6}  {:>8}  {}{mark}",
@@ -273,4 +318,3 @@ pub(crate) fn check(args: &CheckCommand) -> Result<(), Failure> {
     }
     print(&text)
 }
-

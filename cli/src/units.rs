@@ -12,10 +12,14 @@ pub(crate) fn parse_time(text: &str) -> Result<Duration, String> {
         return Err(bad());
     }
     while !rest.is_empty() {
-        let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
+        let digits = rest
+            .find(|c: char| !c.is_ascii_digit() && c != '.')
+            .unwrap_or(rest.len());
         let number: f64 = rest[..digits].parse().map_err(|_| bad())?;
         rest = &rest[digits..];
-        let letters = rest.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(rest.len());
+        let letters = rest
+            .find(|c: char| !c.is_ascii_alphabetic())
+            .unwrap_or(rest.len());
         let scale = match &rest[..letters] {
             "ms" => 1e-3,
             "" | "s" => 1.0,
@@ -34,7 +38,9 @@ pub(crate) fn parse_time(text: &str) -> Result<Duration, String> {
 pub(crate) fn parse_size(text: &str) -> Result<usize, String> {
     let bad = || format!("\"{text}\" is not a size (expected for example 4GiB, 512MiB or 2GB)");
     let trimmed = text.trim();
-    let digits = trimmed.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(trimmed.len());
+    let digits = trimmed
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(trimmed.len());
     let number: f64 = trimmed[..digits].parse().map_err(|_| bad())?;
     let scale = match trimmed[digits..].trim().to_ascii_lowercase().as_str() {
         "" | "b" => 1.0,
@@ -51,7 +57,11 @@ pub(crate) fn parse_size(text: &str) -> Result<usize, String> {
     if !(1.0..=1e18).contains(&bytes) {
         return Err(bad());
     }
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked above")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "checked above"
+    )]
     Ok(bytes as usize)
 }
 
@@ -83,7 +93,11 @@ pub(crate) fn show_time(time: Duration) -> String {
     match seconds {
         s if s < 60.0 => format!("{s:.1} s"),
         s if s < 3600.0 => format!("{} min {:02} s", time.as_secs() / 60, time.as_secs() % 60),
-        _ => format!("{} h {:02} min", time.as_secs() / 3600, time.as_secs() / 60 % 60),
+        _ => format!(
+            "{} h {:02} min",
+            time.as_secs() / 3600,
+            time.as_secs() / 60 % 60
+        ),
     }
 }
 

@@ -19,7 +19,11 @@ impl Random {
     /// Goes on from a stored state; all zeros, which no generator ever has, counts as seed 0.
     #[must_use]
     pub fn from_state(state: [u64; 4]) -> Self {
-        if state == [0; 4] { Self::new(Seed(0)) } else { Self(state) }
+        if state == [0; 4] {
+            Self::new(Seed(0))
+        } else {
+            Self(state)
+        }
     }
 
     /// Returns the state, for storing.
@@ -144,6 +148,9 @@ mod tests {
         for _ in 0..50_000 {
             counts[random.below(5)] += 1;
         }
-        assert!(counts.iter().all(|&count| (9_500..10_500).contains(&count)), "{counts:?}");
+        assert!(
+            counts.iter().all(|&count| (9_500..10_500).contains(&count)),
+            "{counts:?}"
+        );
     }
 }

@@ -85,7 +85,11 @@ struct ChainV1 {
 /// Writes a chain's state.
 #[must_use]
 pub fn encode_chain(chain: &SavedChain) -> Vec<u8> {
-    let SeedCounts { received, entered, made_current } = chain.seeds;
+    let SeedCounts {
+        received,
+        entered,
+        made_current,
+    } = chain.seeds;
     let twin = ChainV1 {
         random: chain.random,
         iterations: chain.iterations,
@@ -112,9 +116,17 @@ pub fn decode_chain(bytes: &[u8], nodes: usize) -> Result<SavedChain, SnapshotEr
         iterations: twin.iterations,
         evaluations: twin.evaluations,
         computed: twin.computed,
-        seeds: SeedCounts { received, entered, made_current },
+        seeds: SeedCounts {
+            received,
+            entered,
+            made_current,
+        },
         best: twin.best.map(|row| row_back(row, nodes)).transpose()?,
-        rows: twin.rows.into_iter().map(|row| row_back(row, nodes)).collect::<Result<_, _>>()?,
+        rows: twin
+            .rows
+            .into_iter()
+            .map(|row| row_back(row, nodes))
+            .collect::<Result<_, _>>()?,
         integers: twin.integers,
         numbers: twin.numbers,
     })
@@ -135,11 +147,21 @@ pub fn decode_row(bytes: &[u8], nodes: usize) -> Result<EliteRow, SnapshotError>
 }
 
 fn row_twin(row: &EliteRow) -> RowV1 {
-    #[expect(clippy::cast_possible_truncation, reason = "NodeIdx::MAX_NODES fits 16 bits")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "NodeIdx::MAX_NODES fits 16 bits"
+    )]
     let index = |node: &NodeIdx| node.index() as u16;
-    let parents =
-        row.structure.families().iter().map(|family| family.iter().map(index).collect()).collect();
-    RowV1 { parents, score: row.score.value() }
+    let parents = row
+        .structure
+        .families()
+        .iter()
+        .map(|family| family.iter().map(index).collect())
+        .collect();
+    RowV1 {
+        parents,
+        score: row.score.value(),
+    }
 }
 
 fn row_back(row: RowV1, nodes: usize) -> Result<EliteRow, SnapshotError> {
@@ -149,12 +171,19 @@ fn row_back(row: RowV1, nodes: usize) -> Result<EliteRow, SnapshotError> {
     let mut families: Vec<Arc<[NodeIdx]>> = Vec::with_capacity(nodes);
     for family in row.parents {
         if family.iter().any(|&parent| usize::from(parent) >= nodes) {
-            return Err(SnapshotError::Structure("it names a variable that is not there"));
+            return Err(SnapshotError::Structure(
+                "it names a variable that is not there",
+            ));
         }
         if !family.is_sorted_by(|a, b| a < b) {
             return Err(SnapshotError::Structure("parents are not in order"));
         }
-        families.push(family.iter().map(|&parent| NodeIdx::new(usize::from(parent))).collect());
+        families.push(
+            family
+                .iter()
+                .map(|&parent| NodeIdx::new(usize::from(parent)))
+                .collect(),
+        );
     }
     let structure = Structure::from_families(families);
     if structure.to_dag().is_err() {
@@ -179,13 +208,18 @@ fn seal(kind: Kind, content: &impl Encode) -> Vec<u8> {
 }
 
 fn open<T: Decode<()>>(kind: Kind, bytes: &[u8]) -> Result<T, SnapshotError> {
-    let (header, content) = bytes.split_at_checked(HEADER_BYTES).ok_or(SnapshotError::Magic)?;
+    let (header, content) = bytes
+        .split_at_checked(HEADER_BYTES)
+        .ok_or(SnapshotError::Magic)?;
     let (magic, header) = header.split_at(MAGIC.len());
     if magic != MAGIC {
         return Err(SnapshotError::Magic);
     }
     let number = |range: std::ops::Range<usize>| {
-        header[range].iter().rev().fold(0u64, |number, &byte| number << 8 | u64::from(byte))
+        header[range]
+            .iter()
+            .rev()
+            .fold(0u64, |number, &byte| number << 8 | u64::from(byte))
     };
     #[expect(clippy::cast_possible_truncation, reason = "four bytes each")]
     let (found, version) = (number(0..4) as u32, number(4..8) as u32);
@@ -193,7 +227,10 @@ fn open<T: Decode<()>>(kind: Kind, bytes: &[u8]) -> Result<T, SnapshotError> {
         return Err(SnapshotError::Version(version));
     }
     if found != kind as u32 {
-        return Err(SnapshotError::Kind { expected: kind as u32, found });
+        return Err(SnapshotError::Kind {
+            expected: kind as u32,
+            found,
+        });
     }
     let (expected, found) = (number(8..16), content.len() as u64);
     if expected != found || content.len() > MAX_CONTENT_BYTES {
@@ -217,9 +254,14 @@ mod tests {
     use crate::graph::Dag;
 
     fn row(edges: &[(usize, usize)], score: f64) -> EliteRow {
-        let edges = edges.iter().map(|&(a, b)| (NodeIdx::new(a), NodeIdx::new(b)));
+        let edges = edges
+            .iter()
+            .map(|&(a, b)| (NodeIdx::new(a), NodeIdx::new(b)));
         let structure = Structure::of(&Dag::from_edges(4, edges).unwrap());
-        EliteRow { structure, score: LogScore::new(score) }
+        EliteRow {
+            structure,
+            score: LogScore::new(score),
+        }
     }
 
     fn chain() -> SavedChain {
@@ -228,7 +270,11 @@ mod tests {
             iterations: 10,
             evaluations: 1 << 40,
             computed: 7,
-            seeds: SeedCounts { received: 1, entered: 2, made_current: 3 },
+            seeds: SeedCounts {
+                received: 1,
+                entered: 2,
+                made_current: 3,
+            },
             best: Some(row(&[(0, 1), (2, 1)], -12.5)),
             rows: vec![row(&[], f64::NEG_INFINITY), row(&[(3, 0)], -1e-300)],
             integers: vec![0, u64::MAX],
@@ -247,11 +293,17 @@ mod tests {
     fn a_snapshot_cut_at_any_length_is_refused() {
         let bytes = encode_chain(&chain());
         for length in 0..bytes.len() {
-            assert!(decode_chain(&bytes[..length], 4).is_err(), "cut at {length}");
+            assert!(
+                decode_chain(&bytes[..length], 4).is_err(),
+                "cut at {length}"
+            );
         }
         let mut longer = bytes;
         longer.push(0);
-        assert!(matches!(decode_chain(&longer, 4), Err(SnapshotError::Length { .. })));
+        assert!(matches!(
+            decode_chain(&longer, 4),
+            Err(SnapshotError::Length { .. })
+        ));
     }
 
     #[test]
@@ -271,11 +323,26 @@ mod tests {
         let unsorted = sealed(vec![vec![], vec![], vec![1, 0]], 0.0);
         let outside = sealed(vec![vec![2], vec![]], 0.0);
         let nan = sealed(vec![vec![], vec![]], f64::NAN);
-        assert!(matches!(decode_row(&cyclic, 2), Err(SnapshotError::Structure(_))));
-        assert!(matches!(decode_row(&unsorted, 3), Err(SnapshotError::Structure(_))));
-        assert!(matches!(decode_row(&outside, 2), Err(SnapshotError::Structure(_))));
-        assert!(matches!(decode_row(&nan, 2), Err(SnapshotError::Structure(_))));
-        assert!(matches!(decode_row(&nan, 3), Err(SnapshotError::Structure(_))));
+        assert!(matches!(
+            decode_row(&cyclic, 2),
+            Err(SnapshotError::Structure(_))
+        ));
+        assert!(matches!(
+            decode_row(&unsorted, 3),
+            Err(SnapshotError::Structure(_))
+        ));
+        assert!(matches!(
+            decode_row(&outside, 2),
+            Err(SnapshotError::Structure(_))
+        ));
+        assert!(matches!(
+            decode_row(&nan, 2),
+            Err(SnapshotError::Structure(_))
+        ));
+        assert!(matches!(
+            decode_row(&nan, 3),
+            Err(SnapshotError::Structure(_))
+        ));
         assert!(matches!(
             decode_row(&encode_chain(&chain()), 4),
             Err(SnapshotError::Kind { .. })

@@ -106,7 +106,9 @@ impl Journal {
         let mut stored = Stored::none(keying);
         for entry in settings.iter().map_err(redb::Error::from)? {
             let (name, value) = entry.map_err(redb::Error::from)?;
-            stored.settings.push((name.value().to_owned(), value.value().to_owned()));
+            stored
+                .settings
+                .push((name.value().to_owned(), value.value().to_owned()));
         }
         let other_search = stored.settings != *expected;
         if other_search {
@@ -115,14 +117,23 @@ impl Journal {
         }
         let progress = read.open_table(PROGRESS).map_err(redb::Error::from)?;
         let number = |name: &str| -> Result<Option<u64>, JournalError> {
-            Ok(progress.get(name).map_err(redb::Error::from)?.map(|value| value.value()))
+            Ok(progress
+                .get(name)
+                .map_err(redb::Error::from)?
+                .map(|value| value.value()))
         };
         stored.elapsed = Duration::from_micros(number(ELAPSED)?.unwrap_or(0));
-        if let (Some(bits), Some(at), Some(evaluations)) =
-            (number(RECORD_SCORE)?, number(RECORD_AT)?, number(RECORD_EVALUATIONS)?)
-            && let Some(score) = LogScore::checked(f64::from_bits(bits))
+        if let (Some(bits), Some(at), Some(evaluations)) = (
+            number(RECORD_SCORE)?,
+            number(RECORD_AT)?,
+            number(RECORD_EVALUATIONS)?,
+        ) && let Some(score) = LogScore::checked(f64::from_bits(bits))
         {
-            stored.record = Some(Record { score, at: Duration::from_micros(at), evaluations });
+            stored.record = Some(Record {
+                score,
+                at: Duration::from_micros(at),
+                evaluations,
+            });
         }
         stored.stopped_by = number(STOPPED_BY)?
             .and_then(|at| StoppedBy::ALL.get(usize::try_from(at).ok()?).copied());
@@ -198,9 +209,14 @@ impl Journal {
                 None => progress.remove(STOPPED_BY)?,
             };
             let keying = pool.keying();
-            let kept: std::collections::BTreeSet<_> =
-                pool.rows().into_iter().map(|row| keying.key(row).0).collect();
-            write.open_table(ROWS)?.retain(|(_, _, key), _| kept.contains(&key))?;
+            let kept: std::collections::BTreeSet<_> = pool
+                .rows()
+                .into_iter()
+                .map(|row| keying.key(row).0)
+                .collect();
+            write
+                .open_table(ROWS)?
+                .retain(|(_, _, key), _| kept.contains(&key))?;
             Ok(())
         })
     }
@@ -224,7 +240,11 @@ fn number_of(found: Found) -> u8 {
 }
 
 fn found_of(number: u8) -> Found {
-    if number == 1 { Found::Stalled } else { Found::Best }
+    if number == 1 {
+        Found::Stalled
+    } else {
+        Found::Best
+    }
 }
 
 fn micros(time: Duration) -> u64 {
@@ -240,7 +260,10 @@ mod tests {
 
     fn row(a: usize, b: usize, score: f64) -> EliteRow {
         let dag = Dag::from_edges(4, [(NodeIdx::new(a), NodeIdx::new(b))]).unwrap();
-        EliteRow { structure: Structure::of(&dag), score: LogScore::new(score) }
+        EliteRow {
+            structure: Structure::of(&dag),
+            score: LogScore::new(score),
+        }
     }
 
     #[test]
@@ -263,14 +286,24 @@ mod tests {
         };
         {
             let journal = Journal::open(&path).unwrap();
-            assert!(journal.load(&settings, 4, Keying::ByClass).unwrap().is_none());
+            assert!(
+                journal
+                    .load(&settings, 4, Keying::ByClass)
+                    .unwrap()
+                    .is_none()
+            );
             journal.begin(&settings).unwrap();
             journal.add(Keying::ByClass, &rows).unwrap();
             let reason = Some(StoppedBy::Target);
-            journal.checkpoint(&pool, Duration::from_secs(2), Some(&record), reason).unwrap();
+            journal
+                .checkpoint(&pool, Duration::from_secs(2), Some(&record), reason)
+                .unwrap();
         }
         let journal = Journal::open(&path).unwrap();
-        let stored = journal.load(&settings, 4, Keying::ByClass).unwrap().unwrap();
+        let stored = journal
+            .load(&settings, 4, Keying::ByClass)
+            .unwrap()
+            .unwrap();
         assert_eq!(stored.settings, settings);
         assert_eq!(stored.pool, pool);
         assert_eq!(stored.elapsed, Duration::from_secs(2));
@@ -291,7 +324,9 @@ mod tests {
             (ChainId(0), Found::Best, better.clone()),
         ];
         journal.add(Keying::ByClass, &rows).unwrap();
-        journal.checkpoint(&pool, Duration::ZERO, None, None).unwrap();
+        journal
+            .checkpoint(&pool, Duration::ZERO, None, None)
+            .unwrap();
         let stored = journal.load(&[], 4, Keying::ByClass).unwrap().unwrap();
         assert_eq!(stored.pool.rows(), vec![&better]);
     }
@@ -301,6 +336,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("journal.redb");
         std::fs::write(&path, b"not a database at all").unwrap();
-        assert!(matches!(Journal::open(&path), Err(JournalError::Database(_))));
+        assert!(matches!(
+            Journal::open(&path),
+            Err(JournalError::Database(_))
+        ));
     }
 }

@@ -175,8 +175,14 @@ impl Running {
 
     /// Steps until the slice's evaluations are made, the target or a limit is reached, or a halt.
     fn run_slice(&mut self, settings: &ThreadSettings) {
-        let Assignment { chain, iterations, .. } = &mut self.assignment;
-        let end = chain.core().evaluator.evaluations().saturating_add(settings.slice_evaluations);
+        let Assignment {
+            chain, iterations, ..
+        } = &mut self.assignment;
+        let end = chain
+            .core()
+            .evaluator
+            .evaluations()
+            .saturating_add(settings.slice_evaluations);
         while chain.core().evaluator.evaluations() < end && !settings.halt.load(Relaxed) {
             if chain.core().iterations >= *iterations {
                 self.standing = Standing::OutOfIterations;

@@ -29,7 +29,11 @@ impl BitColumns {
                 bits[(start + usize::from(state)) * words + row / 64] |= 1 << (row % 64);
             }
         }
-        Self { words, first_state, bits }
+        Self {
+            words,
+            first_state,
+            bits,
+        }
     }
 
     /// Returns how many words hold one bit for each row.
@@ -46,7 +50,9 @@ impl BitColumns {
 
     /// Returns how much memory the bits of a table take.
     pub(crate) fn bytes_for(table: &Table) -> usize {
-        let states: usize = NodeIdx::all(table.nodes()).map(|node| table.arity(node)).sum();
+        let states: usize = NodeIdx::all(table.nodes())
+            .map(|node| table.arity(node))
+            .sum();
         states * table.rows().div_ceil(64) * 8
     }
 }

@@ -98,7 +98,8 @@ impl Counter {
         let width = narrow(arity);
         let column = table.column(node);
         if parents.is_empty() {
-            self.group.extend(column.iter().map(|&state| u32::from(state)));
+            self.group
+                .extend(column.iter().map(|&state| u32::from(state)));
         } else {
             self.group.extend(
                 self.configuration
@@ -231,13 +232,16 @@ impl Counter {
                     total += size;
                     total_ones += count;
                 }
-                sums.configurations += configuration(total_ones) + configuration(total - total_ones);
+                sums.configurations +=
+                    configuration(total_ones) + configuration(total - total_ones);
             }
             return sums;
         }
         let mut with_state = [0u32; 256];
-        for (sizes, masks) in
-            self.sizes.chunks_exact(self.arity).zip(self.masks.chunks_exact(self.arity * words))
+        for (sizes, masks) in self
+            .sizes
+            .chunks_exact(self.arity)
+            .zip(self.masks.chunks_exact(self.arity * words))
         {
             with_state[..arity].fill(0);
             for (&size, mask) in sizes.iter().zip(masks.chunks_exact(words)) {
@@ -280,7 +284,8 @@ impl Counter {
             return;
         };
         self.configuration.clear();
-        self.configuration.extend(table.column(first).iter().map(|&state| u32::from(state)));
+        self.configuration
+            .extend(table.column(first).iter().map(|&state| u32::from(state)));
         self.configurations = table.arity(first);
         for &parent in rest {
             let arity = table.arity(parent);
@@ -288,9 +293,7 @@ impl Counter {
                 self.keep_occurring();
             }
             let width = narrow(arity);
-            for (configuration, &state) in
-                self.configuration.iter_mut().zip(table.column(parent))
-            {
+            for (configuration, &state) in self.configuration.iter_mut().zip(table.column(parent)) {
                 *configuration = *configuration * width + u32::from(state);
             }
             self.configurations *= arity;
@@ -331,7 +334,10 @@ fn has_popcnt() -> bool {
     std::arch::is_x86_feature_detected!("popcnt")
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "at most Variable::MAX_STATES")]
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "at most Variable::MAX_STATES"
+)]
 fn narrow(arity: usize) -> u32 {
     arity as u32
 }

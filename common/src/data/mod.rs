@@ -1,9 +1,9 @@
 //! Tables of discrete data and what is counted from them.
 
-mod bit_columns;
-mod counts;
 mod bins;
+mod bit_columns;
 mod column;
+mod counts;
 mod csv;
 mod csv_write;
 mod declared_schema;
@@ -17,8 +17,8 @@ mod schema;
 mod source;
 mod table;
 
-pub use counts::{CountIndex, Counter, Kernel, TermSums};
 pub use bins::{BinMethod, Bins, BinsError};
+pub use counts::{CountIndex, Counter, Kernel, TermSums};
 pub use csv::{LoadOptions, MAX_CELL_BYTES, MAX_NAME_BYTES, MIN_ROWS, load_table, parse_table};
 pub use csv_write::write_csv;
 pub use declared_schema::{DeclaredSchema, DeclaredSchemaError};

@@ -52,7 +52,11 @@ impl Keying {
     /// Returns the keying that a score asks for.
     #[must_use]
     pub fn of(score: ScoreName) -> Self {
-        if score.is_score_equivalent() { Self::ByClass } else { Self::ByStructure }
+        if score.is_score_equivalent() {
+            Self::ByClass
+        } else {
+            Self::ByStructure
+        }
     }
 
     /// Returns the key of a row.
@@ -74,7 +78,11 @@ impl Pool {
     /// Returns an empty pool.
     #[must_use]
     pub fn new(keying: Keying) -> Self {
-        Self { keying, chains: BTreeMap::new(), overall: TopRows::new(Self::OVERALL) }
+        Self {
+            keying,
+            chains: BTreeMap::new(),
+            overall: TopRows::new(Self::OVERALL),
+        }
     }
 
     /// Merges a row; tells whether the pool changed.
@@ -114,7 +122,12 @@ impl Pool {
     /// Returns the best row of one chain.
     #[must_use]
     pub fn best_of(&self, chain: ChainId) -> Option<&EliteRow> {
-        self.chains.get(&chain)?.best.rows.first().map(|(_, row)| row)
+        self.chains
+            .get(&chain)?
+            .best
+            .rows
+            .first()
+            .map(|(_, row)| row)
     }
 
     /// Returns all rows with different keys, best first.
@@ -126,9 +139,16 @@ impl Pool {
     /// Returns the rows that every chain reported: (chain, why, row), in chain order.
     pub fn rows_by_chain(&self) -> impl Iterator<Item = (ChainId, Found, &EliteRow)> {
         self.chains.iter().flat_map(|(&chain, rows)| {
-            let best = rows.best.rows.iter().map(move |(_, row)| (chain, Found::Best, row));
-            let stalled =
-                rows.stalled.rows.iter().map(move |(_, row)| (chain, Found::Stalled, row));
+            let best = rows
+                .best
+                .rows
+                .iter()
+                .map(move |(_, row)| (chain, Found::Best, row));
+            let stalled = rows
+                .stalled
+                .rows
+                .iter()
+                .map(move |(_, row)| (chain, Found::Stalled, row));
             best.chain(stalled)
         })
     }
@@ -180,8 +200,10 @@ impl Pool {
 
     fn keyed_rows(&self) -> Vec<(&StructureKey, &EliteRow)> {
         let mut by_key: BTreeMap<&StructureKey, &EliteRow> = BTreeMap::new();
-        let of_chains =
-            self.chains.values().flat_map(|rows| rows.best.rows.iter().chain(&rows.stalled.rows));
+        let of_chains = self
+            .chains
+            .values()
+            .flat_map(|rows| rows.best.rows.iter().chain(&rows.stalled.rows));
         for (key, row) in of_chains.chain(&self.overall.rows) {
             let kept = by_key.entry(key).or_insert(row);
             if rank(row) > rank(kept) {
@@ -196,7 +218,10 @@ impl Pool {
 
 impl TopRows {
     fn new(limit: usize) -> Self {
-        Self { limit, rows: Vec::new() }
+        Self {
+            limit,
+            rows: Vec::new(),
+        }
     }
 
     fn merge(&mut self, key: StructureKey, row: &EliteRow) -> bool {

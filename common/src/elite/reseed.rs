@@ -16,5 +16,8 @@ pub fn reseed(pool: &Pool, chain: ChainId, draw: Seed) -> Option<Seeds> {
     let best = *rows.first()?;
     let mut random = Random::new(draw.mix(u64::from(chain.0)));
     let mate = rows[random.below(rows.len())];
-    Some(Seeds { rows: vec![best.clone(), mate.clone()], draw: Seed(random.bits()) })
+    Some(Seeds {
+        rows: vec![best.clone(), mate.clone()],
+        draw: Seed(random.bits()),
+    })
 }

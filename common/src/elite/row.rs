@@ -28,7 +28,11 @@ impl Structure {
     /// Copies the families of a graph.
     #[must_use]
     pub fn of(dag: &Dag) -> Self {
-        Self(NodeIdx::all(dag.nodes()).map(|node| dag.parents(node).into()).collect())
+        Self(
+            NodeIdx::all(dag.nodes())
+                .map(|node| dag.parents(node).into())
+                .collect(),
+        )
     }
 
     /// Returns the number of nodes.

@@ -65,7 +65,9 @@ impl Closure {
     #[must_use]
     #[inline]
     pub fn has_detour(&self, dag: &Dag, parent: NodeIdx, child: NodeIdx) -> bool {
-        dag.children(parent).iter().any(|&other| other != child && self.reaches(other, child))
+        dag.children(parent)
+            .iter()
+            .any(|&other| other != child && self.reaches(other, child))
     }
 
     fn sweep_noted(&mut self, dag: &Dag) {

@@ -15,9 +15,8 @@ impl StructureKey {
     /// Names the equivalence class: skeleton and v-structures.
     #[must_use]
     pub fn of_class<P: AsRef<[NodeIdx]>>(parents: &[P]) -> Self {
-        let is_parent = |from: NodeIdx, to: NodeIdx| {
-            parents[to.index()].as_ref().binary_search(&from).is_ok()
-        };
+        let is_parent =
+            |from: NodeIdx, to: NodeIdx| parents[to.index()].as_ref().binary_search(&from).is_ok();
         let mut edges: Vec<(NodeIdx, NodeIdx)> = Vec::new();
         let mut colliders: Vec<(NodeIdx, NodeIdx, NodeIdx)> = Vec::new();
         for (to, family) in NodeIdx::all(parents.len()).zip(parents) {
@@ -93,12 +92,17 @@ impl Cpdag {
     /// them by the rules of Meek (1995).
     #[must_use]
     pub fn of(dag: &Dag) -> Self {
-        let mut class =
-            Self { nodes: dag.nodes(), directed: BTreeSet::new(), undirected: BTreeSet::new() };
+        let mut class = Self {
+            nodes: dag.nodes(),
+            directed: BTreeSet::new(),
+            undirected: BTreeSet::new(),
+        };
         let adjacent = |a, b| dag.has_edge(a, b) || dag.has_edge(b, a);
         for (from, to) in dag.edges() {
-            let collider =
-                dag.parents(to).iter().any(|&other| other != from && !adjacent(other, from));
+            let collider = dag
+                .parents(to)
+                .iter()
+                .any(|&other| other != from && !adjacent(other, from));
             if collider {
                 class.directed.insert((from, to));
             } else {
@@ -157,8 +161,9 @@ impl Cpdag {
             adjacent[a.index()].insert(b);
             adjacent[b.index()].insert(a);
         }
-        let mut children: Vec<BTreeSet<NodeIdx>> =
-            NodeIdx::all(n).map(|node| dag.children(node).iter().copied().collect()).collect();
+        let mut children: Vec<BTreeSet<NodeIdx>> = NodeIdx::all(n)
+            .map(|node| dag.children(node).iter().copied().collect())
+            .collect();
         let mut left: BTreeSet<NodeIdx> = NodeIdx::all(n).collect();
         let mut reach = Reach::default();
         while !left.is_empty() {
@@ -207,19 +212,24 @@ impl Cpdag {
 
     fn is_compelled(&self, a: NodeIdx, b: NodeIdx) -> bool {
         let into = |node: NodeIdx| {
-            self.directed.iter().filter(move |edge| edge.1 == node).map(|edge| edge.0)
+            self.directed
+                .iter()
+                .filter(move |edge| edge.1 == node)
+                .map(|edge| edge.0)
         };
         // 1: c -> a - b without c next to b.
         let away = into(a).any(|c| c != b && self.joined(c, b) == Joined::No);
         // 2: a -> c -> b.
         let chain = into(b).any(|c| self.directed.contains(&(a, c)));
         // 3: a - c -> b and a - d -> b without c next to d.
-        let sides: Vec<NodeIdx> =
-            into(b).filter(|&c| self.joined(a, c) == Joined::Undirected).collect();
-        let kite = sides
-            .iter()
-            .enumerate()
-            .any(|(at, &c)| sides[at + 1..].iter().any(|&d| self.joined(c, d) == Joined::No));
+        let sides: Vec<NodeIdx> = into(b)
+            .filter(|&c| self.joined(a, c) == Joined::Undirected)
+            .collect();
+        let kite = sides.iter().enumerate().any(|(at, &c)| {
+            sides[at + 1..]
+                .iter()
+                .any(|&d| self.joined(c, d) == Joined::No)
+        });
         away || chain || kite
     }
 }
@@ -251,7 +261,9 @@ mod tests {
     }
 
     fn families(dag: &Dag) -> Vec<Vec<NodeIdx>> {
-        NodeIdx::all(dag.nodes()).map(|node| dag.parents(node).to_vec()).collect()
+        NodeIdx::all(dag.nodes())
+            .map(|node| dag.parents(node).to_vec())
+            .collect()
     }
 
     #[test]
@@ -260,7 +272,10 @@ mod tests {
         assert_eq!(dags.len(), 543);
         let mut classes: BTreeMap<StructureKey, Vec<&Dag>> = BTreeMap::new();
         for dag in &dags {
-            classes.entry(StructureKey::of_class(&families(dag))).or_default().push(dag);
+            classes
+                .entry(StructureKey::of_class(&families(dag)))
+                .or_default()
+                .push(dag);
         }
         assert_eq!(classes.len(), 185);
         for members in classes.values() {

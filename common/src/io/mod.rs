@@ -27,8 +27,8 @@ pub use assemble::ContentError;
 pub use bif::{PortabilityWarning, portability_warnings};
 pub use error::{ReadError, WriteError};
 pub use file::{MAX_FILE_BYTES, WriteOptions, parse_network, read_network, write_network};
-pub use name_lists::parse_name_lists;
 pub use format::{Format, UnknownEnding};
+pub use name_lists::parse_name_lists;
 pub use svg::{Around, MAX_DRAWN_NODES};
 #[cfg(test)]
 mod tests;

@@ -12,8 +12,11 @@ pub fn parse_name_lists(text: &str) -> Result<Vec<(usize, Vec<String>)>, ReadErr
     let mut lists = Vec::new();
     for record in records(text.trim_start_matches('\u{feff}')) {
         let record = record?;
-        let names: Vec<String> =
-            record.fields.iter().map(|name| name.trim().to_owned()).collect();
+        let names: Vec<String> = record
+            .fields
+            .iter()
+            .map(|name| name.trim().to_owned())
+            .collect();
         let is_comment = names.first().is_some_and(|name| name.starts_with('#'));
         if is_comment || names.iter().all(String::is_empty) {
             continue;
@@ -38,7 +41,13 @@ mod tests {
     fn quoted_names_comments_and_empty_lines_are_understood() {
         let lists = parse_name_lists("# tiers\na, \"b,c\"\r\n\nd\n").unwrap();
         let names: Vec<&Vec<String>> = lists.iter().map(|(_, names)| names).collect();
-        assert_eq!(names, [&vec!["a".to_owned(), "b,c".to_owned()], &vec!["d".to_owned()]]);
+        assert_eq!(
+            names,
+            [
+                &vec!["a".to_owned(), "b,c".to_owned()],
+                &vec!["d".to_owned()]
+            ]
+        );
         assert!(parse_name_lists("a,,b\n").is_err());
     }
 }

@@ -31,10 +31,17 @@ pub struct StructureMetrics {
 /// If the two differ in the number of nodes.
 #[must_use]
 pub fn compare(truth: &Dag, learned: &Dag) -> StructureMetrics {
-    assert_eq!(truth.nodes(), learned.nodes(), "networks over the same nodes");
+    assert_eq!(
+        truth.nodes(),
+        learned.nodes(),
+        "networks over the same nodes"
+    );
     let n = truth.nodes();
     let (true_edges, found_edges) = (truth.edge_count(), learned.edge_count());
-    let right = learned.edges().filter(|&(from, to)| truth.has_edge(from, to)).count();
+    let right = learned
+        .edges()
+        .filter(|&(from, to)| truth.has_edge(from, to))
+        .count();
     let right_skeleton = learned
         .edges()
         .filter(|&(from, to)| truth.has_edge(from, to) || truth.has_edge(to, from))
@@ -59,7 +66,10 @@ fn share(part: usize, whole: usize, of_nothing: f64) -> f64 {
     if whole == 0 {
         return of_nothing;
     }
-    #[expect(clippy::cast_precision_loss, reason = "counts of edges are far below 2^53")]
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "counts of edges are far below 2^53"
+    )]
     let share = part as f64 / whole as f64;
     share
 }
@@ -74,7 +84,10 @@ fn shd(a: &Cpdag, b: &Cpdag) -> usize {
         .chain(b.undirected())
         .map(pair)
         .collect();
-    pairs.into_iter().filter(|&(x, y)| a.joined(x, y) != b.joined(x, y)).count()
+    pairs
+        .into_iter()
+        .filter(|&(x, y)| a.joined(x, y) != b.joined(x, y))
+        .count()
 }
 
 #[cfg(test)]
@@ -82,7 +95,13 @@ mod tests {
     use super::*;
 
     fn dag(n: usize, edges: &[(usize, usize)]) -> Dag {
-        Dag::from_edges(n, edges.iter().map(|&(a, b)| (NodeIdx::new(a), NodeIdx::new(b)))).unwrap()
+        Dag::from_edges(
+            n,
+            edges
+                .iter()
+                .map(|&(a, b)| (NodeIdx::new(a), NodeIdx::new(b))),
+        )
+        .unwrap()
     }
 
     #[test]

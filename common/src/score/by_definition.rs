@@ -15,23 +15,33 @@ pub fn local(table: &Table, spec: &ScoreSpec, node: NodeIdx, parents: &[NodeIdx]
     // Configuration of the parents -> how often each state of the node came with it.
     let mut counts: BTreeMap<Vec<u8>, Vec<f64>> = BTreeMap::new();
     for row in 0..table.rows() {
-        let configuration = parents.iter().map(|&parent| table.column(parent)[row]).collect();
-        counts.entry(configuration).or_insert_with(|| vec![0.0; states])
-            [usize::from(table.column(node)[row])] += 1.0;
+        let configuration = parents
+            .iter()
+            .map(|&parent| table.column(parent)[row])
+            .collect();
+        counts
+            .entry(configuration)
+            .or_insert_with(|| vec![0.0; states])[usize::from(table.column(node)[row])] += 1.0;
     }
     let number = |count: usize| {
         #[expect(clippy::cast_precision_loss, reason = "counts are below 2^53")]
         let number = count as f64;
         number
     };
-    let configurations: f64 = parents.iter().map(|&parent| number(table.arity(parent))).product();
+    let configurations: f64 = parents
+        .iter()
+        .map(|&parent| number(table.arity(parent)))
+        .product();
     let parameters = configurations * (number(states) - 1.0);
     let log_likelihood = || -> f64 {
         counts
             .values()
             .flat_map(|by_state| {
                 let total: f64 = by_state.iter().sum();
-                by_state.iter().filter(|&&n| n > 0.0).map(move |n| n * libm::log(n / total))
+                by_state
+                    .iter()
+                    .filter(|&&n| n > 0.0)
+                    .map(move |n| n * libm::log(n / total))
             })
             .sum()
     };

@@ -63,7 +63,11 @@ impl<K: Eq + Hash + Copy, V: Clone> BoundedCache<K, V> {
             }
             entry.value.clone()
         });
-        let counter = if found.is_some() { &self.hits } else { &self.misses };
+        let counter = if found.is_some() {
+            &self.hits
+        } else {
+            &self.misses
+        };
         counter.fetch_add(1, Relaxed);
         found
     }
@@ -77,7 +81,11 @@ impl<K: Eq + Hash + Copy, V: Clone> BoundedCache<K, V> {
         if self.bytes.load(Relaxed) + bytes > self.limit {
             self.make_room(bytes);
         }
-        let entry = Entry { value, bytes, used: AtomicBool::new(false) };
+        let entry = Entry {
+            value,
+            bytes,
+            used: AtomicBool::new(false),
+        };
         self.bytes.fetch_add(bytes, Relaxed);
         if let Some(old) = self.entries.insert(key, entry) {
             self.bytes.fetch_sub(old.bytes, Relaxed);
@@ -93,7 +101,8 @@ impl<K: Eq + Hash + Copy, V: Clone> BoundedCache<K, V> {
             self.bytes.fetch_sub(entry.bytes, Relaxed);
             false
         };
-        self.entries.retain(|_, entry| entry.used.swap(false, Relaxed) || drop_entry(entry));
+        self.entries
+            .retain(|_, entry| entry.used.swap(false, Relaxed) || drop_entry(entry));
         if self.bytes.load(Relaxed) > self.limit / 2 {
             self.entries
                 .retain(|_, entry| self.bytes.load(Relaxed) <= self.limit / 2 || drop_entry(entry));

@@ -14,7 +14,9 @@ pub(crate) struct FamilyKey(u64, u64);
 
 impl FamilyPacker {
     pub(crate) fn new(nodes: usize) -> Self {
-        Self { bits: usize::BITS - nodes.leading_zeros() }
+        Self {
+            bits: usize::BITS - nodes.leading_zeros(),
+        }
     }
 
     /// Returns the key, or `None` where the family has too many members to fit.

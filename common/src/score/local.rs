@@ -53,7 +53,10 @@ impl FamilySize {
     }
 
     fn with(self, candidate_arity: f64) -> Self {
-        Self { configurations: self.configurations * candidate_arity, ..self }
+        Self {
+            configurations: self.configurations * candidate_arity,
+            ..self
+        }
     }
 }
 
@@ -75,13 +78,21 @@ impl Scorer {
             }
             ScoreName::Bdeu => Terms::Dirichlet(DirichletTables::new(rows, spec.ess(), unit)),
             ScoreName::K2 => {
-                let most_states =
-                    NodeIdx::all(table.nodes()).map(|node| table.arity(node)).max().unwrap_or(1);
+                let most_states = NodeIdx::all(table.nodes())
+                    .map(|node| table.arity(node))
+                    .max()
+                    .unwrap_or(1);
                 Terms::K2(ln_gamma_whole(rows + most_states + 1, unit))
             }
         };
         let penalty = unit.round_f64(per_parameter * spec.penalty_scale());
-        Self { index: CountIndex::new(table), spec, unit, terms, penalty }
+        Self {
+            index: CountIndex::new(table),
+            spec,
+            unit,
+            terms,
+            penalty,
+        }
     }
 
     /// Returns the table.
@@ -138,7 +149,11 @@ impl Scorer {
                 Terms::Dirichlet(tables) => {
                     let pair = match &dirichlet {
                         Some((known, pair)) if known.total_cmp(&arity).is_eq() => pair,
-                        _ => &dirichlet.insert((arity, DirichletPair::new(tables, with))).1,
+                        _ => {
+                            &dirichlet
+                                .insert((arity, DirichletPair::new(tables, with)))
+                                .1
+                        }
                     };
                     counter.sums_with(
                         &self.index,
@@ -200,16 +215,26 @@ impl Scorer {
 
     #[inline]
     fn score(&self, sums: TermSums, size: FamilySize) -> f64 {
-        #[expect(clippy::cast_precision_loss, reason = "the unit keeps scores below 2^53 units")]
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "the unit keeps scores below 2^53 units"
+        )]
         let fit = (sums.cells - sums.configurations) as f64;
-        let penalty = if self.penalty > 0.0 { self.penalty * size.parameters() } else { 0.0 };
+        let penalty = if self.penalty > 0.0 {
+            self.penalty * size.parameters()
+        } else {
+            0.0
+        };
         self.unit.nats(fit - penalty)
     }
 
     fn family_size(&self, node: NodeIdx, parents: &[NodeIdx]) -> FamilySize {
         debug_assert!(parents.is_sorted(), "parents are in order");
         let configurations = parents.iter().map(|&parent| self.arity(parent)).product();
-        FamilySize { arity: self.arity(node), configurations }
+        FamilySize {
+            arity: self.arity(node),
+            configurations,
+        }
     }
 
     fn arity(&self, node: NodeIdx) -> f64 {

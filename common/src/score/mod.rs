@@ -8,8 +8,8 @@ mod log_score;
 mod spec;
 mod terms;
 
-pub use cache::CacheStatistics;
 pub(crate) use cache::BoundedCache;
+pub use cache::CacheStatistics;
 pub(crate) use family_key::{FamilyKey, FamilyPacker};
 pub use local::{Additions, Scorer};
 pub use log_score::LogScore;

@@ -80,7 +80,11 @@ impl FromStr for ScoreName {
 
 impl ScoreSpec {
     /// The default: BIC with the usual penalty.
-    pub const BIC: Self = Self { name: ScoreName::Bic, ess: 1.0, penalty_scale: 1.0 };
+    pub const BIC: Self = Self {
+        name: ScoreName::Bic,
+        ess: 1.0,
+        penalty_scale: 1.0,
+    };
 
     /// Makes a score.
     ///
@@ -93,13 +97,21 @@ impl ScoreSpec {
         if !(penalty_scale >= 0.0 && penalty_scale.is_finite()) {
             return Err(ScoreSpecError::PenaltyScale(penalty_scale));
         }
-        Ok(Self { name, ess, penalty_scale })
+        Ok(Self {
+            name,
+            ess,
+            penalty_scale,
+        })
     }
 
     /// Returns the score with its usual parameters.
     #[must_use]
     pub const fn usual(name: ScoreName) -> Self {
-        Self { name, ess: 1.0, penalty_scale: 1.0 }
+        Self {
+            name,
+            ess: 1.0,
+            penalty_scale: 1.0,
+        }
     }
 
     /// Returns the family.

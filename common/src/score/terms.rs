@@ -29,12 +29,18 @@ impl Unit {
         let bound = 2.0 * rows * entropy;
         let bits = (53.0 - libm::ceil(libm::log2(bound))).clamp(4.0, 40.0);
         let per_nat = libm::exp2(bits);
-        Self { nats: 1.0 / per_nat, per_nat }
+        Self {
+            nats: 1.0 / per_nat,
+            per_nat,
+        }
     }
 
     /// Rounds nats to units.
     pub(crate) fn round(self, nats: f64) -> i64 {
-        #[expect(clippy::cast_possible_truncation, reason = "saturates, far outside the range")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "saturates, far outside the range"
+        )]
         let units = libm::rint(nats * self.per_nat) as i64;
         units
     }
@@ -92,7 +98,12 @@ impl DirichletTables {
     const MOST_ROWS: usize = 1 << 17;
 
     pub(crate) fn new(rows: usize, ess: f64, unit: Unit) -> Self {
-        Self { rows, ess, unit, by_cells: Mutex::new(BTreeMap::new()) }
+        Self {
+            rows,
+            ess,
+            unit,
+            by_cells: Mutex::new(BTreeMap::new()),
+        }
     }
 
     /// Returns the table for a number of cells, if one may be kept.
@@ -120,7 +131,10 @@ impl DirichletTables {
     }
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "at most Table::MAX_ROWS or MAX_STATES")]
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "at most Table::MAX_ROWS or MAX_STATES"
+)]
 fn narrow(number: usize) -> u32 {
     number as u32
 }

@@ -27,10 +27,17 @@ impl Benefits {
         score: f64,
         gains: Box<[f64]>,
     ) -> Self {
-        let mut gaining: Vec<NodeIdx> =
-            NodeIdx::all(gains.len()).filter(|other| gains[other.index()] > MIN_GAIN).collect();
+        let mut gaining: Vec<NodeIdx> = NodeIdx::all(gains.len())
+            .filter(|other| gains[other.index()] > MIN_GAIN)
+            .collect();
         gaining.sort_by(|a, b| gains[b.index()].total_cmp(&gains[a.index()]).then(a.cmp(b)));
-        Self { node, parents, score, gains, gaining: gaining.into_boxed_slice() }
+        Self {
+            node,
+            parents,
+            score,
+            gains,
+            gaining: gaining.into_boxed_slice(),
+        }
     }
 
     /// Returns the node.
@@ -73,7 +80,10 @@ impl Benefits {
     /// Returns how many bytes the vector of a family takes at most.
     #[must_use]
     pub fn bytes_for(nodes: usize, parents: usize, gaining: usize) -> usize {
-        size_of::<Self>() + 48 + nodes * size_of::<f64>() + (parents + gaining) * size_of::<NodeIdx>()
+        size_of::<Self>()
+            + 48
+            + nodes * size_of::<f64>()
+            + (parents + gaining) * size_of::<NodeIdx>()
     }
 
     pub(crate) fn bytes(&self) -> usize {
@@ -85,6 +95,8 @@ impl Benefits {
 pub(crate) fn family_hash(node: NodeIdx, parents: &[NodeIdx]) -> u64 {
     parents
         .iter()
-        .fold(Seed(node.index() as u64).mix(0x5EED), |hash, parent| hash.mix(parent.index() as u64))
+        .fold(Seed(node.index() as u64).mix(0x5EED), |hash, parent| {
+            hash.mix(parent.index() as u64)
+        })
         .0
 }

@@ -80,10 +80,16 @@ impl Budget {
         {
             return Some(StoppedBy::Target);
         }
-        if self.iterations.is_some_and(|limit| spent.iterations >= limit) {
+        if self
+            .iterations
+            .is_some_and(|limit| spent.iterations >= limit)
+        {
             return Some(StoppedBy::Iterations);
         }
-        if self.evaluations.is_some_and(|limit| spent.evaluations >= limit) {
+        if self
+            .evaluations
+            .is_some_and(|limit| spent.evaluations >= limit)
+        {
             return Some(StoppedBy::Evaluations);
         }
         if self.time.is_some_and(|limit| spent.time >= limit) {
@@ -107,7 +113,8 @@ impl Budget {
             && self.iterations.is_none()
             && self.evaluations.is_none()
             && self.target.is_none();
-        self.stagnation.or(open_ended.then_some(Stagnation::AsLongAsItTook))
+        self.stagnation
+            .or(open_ended.then_some(Stagnation::AsLongAsItTook))
     }
 
     /// Returns how long the search may still take at most, as far as that is known.
@@ -169,20 +176,49 @@ mod tests {
 
     fn spent(seconds: u64, found_at: u64) -> Spent {
         let best = Some((LogScore::new(-10.0), Duration::from_secs(found_at), 50));
-        Spent { time: Duration::from_secs(seconds), iterations: 7, evaluations: 90, best }
+        Spent {
+            time: Duration::from_secs(seconds),
+            iterations: 7,
+            evaluations: 90,
+            best,
+        }
     }
 
     #[test]
     fn each_limit_ends_the_search_when_it_is_reached() {
-        let free = Budget { time: Some(Duration::from_secs(1000)), ..Budget::default() };
+        let free = Budget {
+            time: Some(Duration::from_secs(1000)),
+            ..Budget::default()
+        };
         assert_eq!(free.reached(&spent(999, 0)), None);
         assert_eq!(free.reached(&spent(1000, 0)), Some(StoppedBy::Time));
         let cases = [
-            (Budget { iterations: Some(7), ..free }, StoppedBy::Iterations),
-            (Budget { evaluations: Some(90), ..free }, StoppedBy::Evaluations),
-            (Budget { target: Some(LogScore::new(-10.0)), ..free }, StoppedBy::Target),
             (
-                Budget { stagnation: Some(Stagnation::Evaluations(40)), ..free },
+                Budget {
+                    iterations: Some(7),
+                    ..free
+                },
+                StoppedBy::Iterations,
+            ),
+            (
+                Budget {
+                    evaluations: Some(90),
+                    ..free
+                },
+                StoppedBy::Evaluations,
+            ),
+            (
+                Budget {
+                    target: Some(LogScore::new(-10.0)),
+                    ..free
+                },
+                StoppedBy::Target,
+            ),
+            (
+                Budget {
+                    stagnation: Some(Stagnation::Evaluations(40)),
+                    ..free
+                },
                 StoppedBy::Stagnation,
             ),
         ];

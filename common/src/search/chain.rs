@@ -163,8 +163,10 @@ impl ChainCore {
 
     /// Keeps a row as the best if its score is better, and tells whether it was.
     pub fn offer(&mut self, score: LogScore, row: impl FnOnce() -> EliteRow) -> bool {
-        let better =
-            self.best.as_ref().is_none_or(|best| score.value() > best.score.value() + MIN_GAIN);
+        let better = self
+            .best
+            .as_ref()
+            .is_none_or(|best| score.value() > best.score.value() + MIN_GAIN);
         if better {
             self.best = Some(row());
             self.best_is_new = true;

@@ -66,7 +66,9 @@ pub enum ConstraintError {
         to: String,
     },
     /// A required edge touches a column that holds one value only.
-    #[error("the required edge {from} -> {to} names \"{constant}\", whose column holds a single value")]
+    #[error(
+        "the required edge {from} -> {to} names \"{constant}\", whose column holds a single value"
+    )]
     RequiredConstant {
         /// Where the edge starts.
         from: String,
@@ -105,7 +107,9 @@ pub enum ConstraintError {
         to: String,
     },
     /// The start network has too many parents somewhere.
-    #[error("\"{name}\" has {parents} parents in the start network with the required edges, but --max-parents is {max_parents}")]
+    #[error(
+        "\"{name}\" has {parents} parents in the start network with the required edges, but --max-parents is {max_parents}"
+    )]
     StartParents {
         /// The node.
         name: String,
@@ -129,8 +133,12 @@ impl Constraints {
     #[must_use]
     pub fn none(nodes: usize) -> Self {
         let words = nodes.div_ceil(64);
-        let mut free =
-            Self { allowed: vec![0; words * nodes], words, required: Dag::empty(nodes), max_parents: nodes };
+        let mut free = Self {
+            allowed: vec![0; words * nodes],
+            words,
+            required: Dag::empty(nodes),
+            max_parents: nodes,
+        };
         for to in NodeIdx::all(nodes) {
             for from in NodeIdx::all(nodes).filter(|&from| from != to) {
                 free.allowed[to.index() * words + from.index() / 64] |= 1 << (from.index() % 64);
@@ -147,8 +155,9 @@ impl Constraints {
         let schema = table.schema();
         let nodes = schema.len();
         let mut constraints = Self::none(nodes);
-        let constant: Vec<bool> =
-            NodeIdx::all(nodes).map(|node| table.is_constant(node)).collect();
+        let constant: Vec<bool> = NodeIdx::all(nodes)
+            .map(|node| table.is_constant(node))
+            .collect();
         for node in NodeIdx::all(nodes).filter(|node| constant[node.index()]) {
             for other in NodeIdx::all(nodes) {
                 constraints.forbid(node, other);
@@ -156,9 +165,7 @@ impl Constraints {
             }
         }
         let tier_of = tiers(schema, &named.tiers)?;
-        let backwards = |from: NodeIdx, to: NodeIdx| {
-            matches!((tier_of[from.index()], tier_of[to.index()]), (Some(a), Some(b)) if a > b)
-        };
+        let backwards = |from: NodeIdx, to: NodeIdx| matches!((tier_of[from.index()], tier_of[to.index()]), (Some(a), Some(b)) if a > b);
         for from in NodeIdx::all(nodes) {
             for to in NodeIdx::all(nodes).filter(|&to| backwards(from, to)) {
                 constraints.forbid(from, to);
@@ -193,11 +200,17 @@ impl Constraints {
         }
         constraints.max_parents = named.max_parents.unwrap_or(nodes);
         for node in NodeIdx::all(nodes) {
-            let (required, max_parents) =
-                (constraints.required.parents(node).len(), constraints.max_parents);
+            let (required, max_parents) = (
+                constraints.required.parents(node).len(),
+                constraints.max_parents,
+            );
             if required > max_parents {
                 let name = name(node);
-                return Err(ConstraintError::TooManyRequired { name, required, max_parents });
+                return Err(ConstraintError::TooManyRequired {
+                    name,
+                    required,
+                    max_parents,
+                });
             }
         }
         Ok(constraints)
@@ -216,21 +229,31 @@ impl Constraints {
                 continue;
             }
             if !self.is_allowed(from, to) {
-                return Err(ConstraintError::StartForbidden { from: name(from), to: name(to) });
+                return Err(ConstraintError::StartForbidden {
+                    from: name(from),
+                    to: name(to),
+                });
             }
             // A part of an acyclic graph is acyclic.
             let _ = dag.add_edge(from, to);
         }
         for (from, to) in self.required.edges() {
             if !dag.has_edge(from, to) && dag.add_edge(from, to).is_err() {
-                return Err(ConstraintError::StartCycle { from: name(from), to: name(to) });
+                return Err(ConstraintError::StartCycle {
+                    from: name(from),
+                    to: name(to),
+                });
             }
         }
         for node in NodeIdx::all(self.nodes()) {
             let (parents, max_parents) = (dag.parents(node).len(), self.max_parents);
             if parents > max_parents {
                 let name = name(node);
-                return Err(ConstraintError::StartParents { name, parents, max_parents });
+                return Err(ConstraintError::StartParents {
+                    name,
+                    parents,
+                    max_parents,
+                });
             }
         }
         Ok(dag)
@@ -285,7 +308,10 @@ impl Constraints {
     pub fn hold_for(&self, dag: &Dag) -> bool {
         dag.nodes() == self.nodes()
             && dag.edges().all(|(from, to)| self.is_allowed(from, to))
-            && self.required.edges().all(|(from, to)| dag.has_edge(from, to))
+            && self
+                .required
+                .edges()
+                .all(|(from, to)| dag.has_edge(from, to))
             && NodeIdx::all(dag.nodes()).all(|node| dag.parents(node).len() <= self.max_parents)
     }
 
@@ -347,7 +373,10 @@ fn resolve(
         .iter()
         .map(|(from, to)| {
             if from == to {
-                return Err(ConstraintError::SelfLoop { place, name: from.clone() });
+                return Err(ConstraintError::SelfLoop {
+                    place,
+                    name: from.clone(),
+                });
             }
             Ok((find(schema, from, place)?, find(schema, to, place)?))
         })
@@ -357,5 +386,8 @@ fn resolve(
 fn find(schema: &Schema, name: &str, place: &'static str) -> Result<NodeIdx, ConstraintError> {
     schema
         .find(name)
-        .ok_or_else(|| ConstraintError::UnknownName { place, name: name.to_owned() })
+        .ok_or_else(|| ConstraintError::UnknownName {
+            place,
+            name: name.to_owned(),
+        })
 }

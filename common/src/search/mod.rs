@@ -12,6 +12,7 @@ mod position;
 mod problem;
 pub mod rlbayes;
 
+pub use crate::random::Random;
 pub(crate) use benefits::family_hash;
 pub use benefits::{Benefits, MIN_GAIN};
 pub use budget::{Budget, Spent, Stagnation, StoppedBy};
@@ -21,4 +22,3 @@ pub use operation::Operation;
 pub use params::{ParamError, SearchSpec};
 pub use position::Position;
 pub use problem::{Evaluator, OutOfBudget, Problem};
-pub use crate::random::Random;

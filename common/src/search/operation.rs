@@ -93,9 +93,9 @@ impl Operation {
         let done = match self {
             Self::Add(from, to) => dag.add_edge_with(from, to, reach),
             Self::Delete(from, to) => dag.remove_edge(from, to),
-            Self::Reverse(from, to) => {
-                dag.remove_edge(from, to).and_then(|()| dag.add_edge_with(to, from, reach))
-            }
+            Self::Reverse(from, to) => dag
+                .remove_edge(from, to)
+                .and_then(|()| dag.add_edge_with(to, from, reach)),
         };
         debug_assert!(done.is_ok(), "the operation is legal");
     }
@@ -141,10 +141,14 @@ mod tests {
     #[test]
     fn numbers_name_every_operation_once() {
         let n = 5;
-        let all: std::collections::BTreeSet<Operation> =
-            (0..Operation::count(n)).map(|number| Operation::from_number(number, n)).collect();
+        let all: std::collections::BTreeSet<Operation> = (0..Operation::count(n))
+            .map(|number| Operation::from_number(number, n))
+            .collect();
         assert_eq!(all.len(), 60);
-        assert!(all.iter().all(|op| Operation::from_number(op.number(n), n) == *op));
+        assert!(
+            all.iter()
+                .all(|op| Operation::from_number(op.number(n), n) == *op)
+        );
     }
 
     #[test]
@@ -178,6 +182,9 @@ mod tests {
         }
         // Add 0 -> 2; delete both edges; turn both edges round.
         assert_eq!(counts.len(), 5);
-        assert!(counts.values().all(|&count| (1800..2200).contains(&count)), "{counts:?}");
+        assert!(
+            counts.values().all(|&count| (1800..2200).contains(&count)),
+            "{counts:?}"
+        );
     }
 }

@@ -54,7 +54,13 @@ impl SearchSpec {
                 Err(ParamError::Probability { name, value })
             }
         };
-        let table = |rows| if rows < 2 { Err(ParamError::TableRows(rows)) } else { Ok(()) };
+        let table = |rows| {
+            if rows < 2 {
+                Err(ParamError::TableRows(rows))
+            } else {
+                Ok(())
+            }
+        };
         match self {
             Self::RlBayes(params) => {
                 if !(params.temperature >= 0.0 && params.temperature.is_finite()) {
@@ -100,9 +106,13 @@ impl SearchSpec {
         match self {
             Self::RlBayes(params) => RlBayes::bytes_for(nodes, params),
             Self::Paper(params) => params.table_rows * nodes * 64,
-            Self::HillClimbing(_) | Self::Tabu(_) => {
-                RlBayes::bytes_for(nodes, &RlBayesParams { table_rows: 2, ..Default::default() })
-            }
+            Self::HillClimbing(_) | Self::Tabu(_) => RlBayes::bytes_for(
+                nodes,
+                &RlBayesParams {
+                    table_rows: 2,
+                    ..Default::default()
+                },
+            ),
         }
     }
 
@@ -118,7 +128,10 @@ impl SearchSpec {
         let evaluator = self.evaluator(problem);
         let seed = seed.mix(u64::from(chain.0));
         let start = problem.start().clone();
-        let rank = ChainRank { number: chain.0, of: chains };
+        let rank = ChainRank {
+            number: chain.0,
+            of: chains,
+        };
         match *self {
             Self::RlBayes(params) => Box::new(RlBayes::new(evaluator, start, seed, params, rank)),
             Self::Paper(params) => Box::new(PaperWalk::new(evaluator, start, seed, params)),
@@ -142,7 +155,10 @@ impl SearchSpec {
     ) -> Result<Box<dyn Chain>, UnfitState> {
         let evaluator = self.evaluator(problem);
         let start = problem.start().clone();
-        let rank = ChainRank { number: chain.0, of: chains };
+        let rank = ChainRank {
+            number: chain.0,
+            of: chains,
+        };
         Ok(match *self {
             Self::RlBayes(params) => {
                 Box::new(RlBayes::resume(evaluator, start, params, rank, saved)?)

@@ -152,7 +152,9 @@ impl Position {
         }
         for family in families {
             for &parent in family.parents().iter() {
-                let added = self.dag.add_edge_with(parent, family.node(), &mut self.reach);
+                let added = self
+                    .dag
+                    .add_edge_with(parent, family.node(), &mut self.reach);
                 debug_assert!(added.is_ok(), "families of one acyclic network");
                 self.closure.note(parent);
             }
@@ -277,12 +279,13 @@ impl Position {
                 let legal = !self.dag.has_edge(from, to) && !self.closure.reaches(to, from);
                 legal.then(|| self.benefits[to.index()].gain(from))
             }
-            Operation::Delete(..) => {
-                self.dag.has_edge(from, to).then(|| self.benefits[to.index()].gain(from))
-            }
+            Operation::Delete(..) => self
+                .dag
+                .has_edge(from, to)
+                .then(|| self.benefits[to.index()].gain(from)),
             Operation::Reverse(..) => {
-                let legal = self.dag.has_edge(from, to)
-                    && !self.closure.has_detour(&self.dag, from, to);
+                let legal =
+                    self.dag.has_edge(from, to) && !self.closure.has_detour(&self.dag, from, to);
                 legal.then(|| {
                     self.benefits[to.index()].gain(from) + self.benefits[from.index()].gain(to)
                 })
@@ -295,8 +298,16 @@ impl Position {
     #[must_use]
     pub fn row(&self) -> EliteRow {
         debug_assert!(self.changed.is_empty(), "refreshed before it is reported");
-        let families = self.benefits.iter().map(|family| Arc::clone(family.parents())).collect();
-        let score = self.benefits.iter().map(|family| family.score_value()).sum();
+        let families = self
+            .benefits
+            .iter()
+            .map(|family| Arc::clone(family.parents()))
+            .collect();
+        let score = self
+            .benefits
+            .iter()
+            .map(|family| family.score_value())
+            .sum();
         EliteRow {
             structure: Structure::from_families(families),
             score: LogScore::new(score),
@@ -312,7 +323,11 @@ impl Position {
     /// Returns a legal operation with the largest gain, or none if no legal one gains.
     fn best_operation(&mut self, random: &mut Random) -> Option<Operation> {
         self.closure.sweep(&self.dag);
-        let mut best = Best { gain: MIN_GAIN, ties: 0, operation: None };
+        let mut best = Best {
+            gain: MIN_GAIN,
+            ties: 0,
+            operation: None,
+        };
         for to in NodeIdx::all(self.dag.nodes()) {
             if self.bounds[to.index()] < best.gain {
                 continue;
@@ -363,7 +378,10 @@ impl Position {
 
     fn renew_bound(&mut self, to: NodeIdx) {
         let family = &self.benefits[to.index()];
-        let toggle = family.gaining().first().map_or(f64::NEG_INFINITY, |&from| family.gain(from));
+        let toggle = family
+            .gaining()
+            .first()
+            .map_or(f64::NEG_INFINITY, |&from| family.gain(from));
         let bound = family
             .parents()
             .iter()
@@ -383,7 +401,11 @@ impl Best {
     /// Keeps the better operation; of equally good ones each with the same chance.
     fn offer(&mut self, gain: f64, operation: Operation, random: &mut Random) {
         if gain > self.gain || self.operation.is_none() {
-            *self = Self { gain, ties: 1, operation: Some(operation) };
+            *self = Self {
+                gain,
+                ties: 1,
+                operation: Some(operation),
+            };
         } else {
             self.ties += 1;
             if random.below(self.ties as usize) == 0 {

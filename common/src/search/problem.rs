@@ -32,7 +32,10 @@ impl Problem {
     /// memory for all caches. The start must keep the constraints.
     #[must_use]
     pub fn new(scorer: Scorer, constraints: Constraints, start: Dag, cache_bytes: usize) -> Self {
-        debug_assert!(constraints.hold_for(&start), "the start keeps the constraints");
+        debug_assert!(
+            constraints.hold_for(&start),
+            "the start keeps the constraints"
+        );
         let packer = FamilyPacker::new(scorer.table().nodes());
         Self {
             scorer,
@@ -192,8 +195,10 @@ impl Evaluator {
         parents: &[NodeIdx],
     ) -> Result<Arc<Benefits>, OutOfBudget> {
         let constraints = &self.problem.constraints;
-        let removable =
-            parents.iter().filter(|&&parent| !constraints.is_required(parent, node)).count();
+        let removable = parents
+            .iter()
+            .filter(|&&parent| !constraints.is_required(parent, node))
+            .count();
         let addable = constraints.addable(node, parents);
         self.charge((1 + removable + addable) as u64)?;
         let key = self.problem.packer.pack(node, parents);
@@ -202,7 +207,9 @@ impl Evaluator {
         }
         let fresh = Arc::new(self.compute_benefits(node, parents));
         if let Some(key) = key {
-            self.problem.benefits.insert(key, Arc::clone(&fresh), fresh.bytes());
+            self.problem
+                .benefits
+                .insert(key, Arc::clone(&fresh), fresh.bytes());
         }
         Ok(fresh)
     }
@@ -211,7 +218,9 @@ impl Evaluator {
         let problem = Arc::clone(&self.problem);
         let mut gains = vec![f64::NEG_INFINITY; problem.nodes()].into_boxed_slice();
         let mut candidates = std::mem::take(&mut self.candidates);
-        problem.constraints.list_addable(node, parents, &mut candidates);
+        problem
+            .constraints
+            .list_addable(node, parents, &mut candidates);
         let request = Additions {
             candidates: &candidates,
             skip_hopeless: self.skip_hopeless,
@@ -220,12 +229,18 @@ impl Evaluator {
         let mut counted = 1;
         let score = problem
             .scorer
-            .with_each(node, parents, request, &mut self.counter, |candidate, score| {
-                if let Some(score) = score {
-                    counted += 1;
-                    gains[candidate.index()] = score;
-                }
-            })
+            .with_each(
+                node,
+                parents,
+                request,
+                &mut self.counter,
+                |candidate, score| {
+                    if let Some(score) = score {
+                        counted += 1;
+                        gains[candidate.index()] = score;
+                    }
+                },
+            )
             .value();
         self.computed += counted;
         for &candidate in &candidates {
@@ -250,7 +265,11 @@ impl Evaluator {
             return known;
         }
         self.computed += 1;
-        let score = self.problem.scorer.local(node, parents, &mut self.counter).value();
+        let score = self
+            .problem
+            .scorer
+            .local(node, parents, &mut self.counter)
+            .value();
         if let Some(key) = key {
             self.problem.scores.insert(key, score, 0);
         }

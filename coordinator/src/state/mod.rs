@@ -100,7 +100,9 @@ impl State {
         Self {
             plan,
             pool: Pool::new(plan.keying),
-            chains: (0..plan.chains).map(|chain| (ChainId(chain), fresh.clone())).collect(),
+            chains: (0..plan.chains)
+                .map(|chain| (ChainId(chain), fresh.clone()))
+                .collect(),
             rounds: Rounds::default(),
             record: None,
             seeds_sent: 0,
@@ -113,7 +115,12 @@ impl State {
     /// Goes on with a search from what was stored of it.
     #[must_use]
     pub fn recovered(plan: SearchPlan, pool: Pool, record: Option<Record>, now: Duration) -> Self {
-        Self { pool, record, last_checkpoint: now, ..Self::new(plan) }
+        Self {
+            pool,
+            record,
+            last_checkpoint: now,
+            ..Self::new(plan)
+        }
     }
 
     /// Takes the counters of stored chains over, where they are not run again.
@@ -181,7 +188,11 @@ impl State {
             }
         }
         if self.stopped.is_none() {
-            self.stopped = self.plan.budget.reached(&self.spent(now)).or_else(|| self.all_done());
+            self.stopped = self
+                .plan
+                .budget
+                .reached(&self.spent(now))
+                .or_else(|| self.all_done());
         }
         let snapshot = self.plan.checkpoint_every.is_some_and(|every| {
             let due = now.saturating_sub(self.last_checkpoint) >= every;
@@ -191,14 +202,19 @@ impl State {
             due
         });
         for (chain, wants_seeds) in wanting {
-            let answer = if self.stopped.is_some() || self.chains[&chain].standing != Standing::Running
-            {
-                Answer::Stop
-            } else {
-                let seeds = if wants_seeds { self.seeds_for(chain) } else { None };
-                let snapshot = snapshot || self.plan.pace == Pace::Free && self.plan.checkpoint_every.is_some();
-                Answer::Continue { seeds, snapshot }
-            };
+            let answer =
+                if self.stopped.is_some() || self.chains[&chain].standing != Standing::Running {
+                    Answer::Stop
+                } else {
+                    let seeds = if wants_seeds {
+                        self.seeds_for(chain)
+                    } else {
+                        None
+                    };
+                    let snapshot = snapshot
+                        || self.plan.pace == Pace::Free && self.plan.checkpoint_every.is_some();
+                    Answer::Continue { seeds, snapshot }
+                };
             commands.push(Command::Answer(chain, answer));
         }
         if let Some(reason) = self.stopped
@@ -230,7 +246,11 @@ impl State {
         {
             commands.push(Command::Record(best.clone()));
             let evaluations = self.evaluations();
-            self.record = Some(Record { score: best.score, at: now, evaluations });
+            self.record = Some(Record {
+                score: best.score,
+                at: now,
+                evaluations,
+            });
         }
     }
 
@@ -248,7 +268,11 @@ impl State {
 
     /// Tells why the search is over where no chain can go on.
     fn all_done(&self) -> Option<StoppedBy> {
-        if self.chains.values().any(|chain| chain.standing == Standing::Running) {
+        if self
+            .chains
+            .values()
+            .any(|chain| chain.standing == Standing::Running)
+        {
             return None;
         }
         let any = |standing| self.chains.values().any(|chain| chain.standing == standing);
@@ -286,20 +310,33 @@ impl State {
     pub fn spent(&self, now: Duration) -> Spent {
         Spent {
             time: now,
-            iterations: self.chains.values().map(|chain| chain.counters.iterations).sum(),
+            iterations: self
+                .chains
+                .values()
+                .map(|chain| chain.counters.iterations)
+                .sum(),
             evaluations: self.evaluations(),
-            best: self.record.as_ref().map(|record| (record.score, record.at, record.evaluations)),
+            best: self
+                .record
+                .as_ref()
+                .map(|record| (record.score, record.at, record.evaluations)),
         }
     }
 
     fn evaluations(&self) -> u64 {
-        self.chains.values().map(|chain| chain.counters.evaluations).sum()
+        self.chains
+            .values()
+            .map(|chain| chain.counters.evaluations)
+            .sum()
     }
 
     /// Returns how many local scores were counted from the data.
     #[must_use]
     pub fn computed(&self) -> u64 {
-        self.chains.values().map(|chain| chain.counters.computed).sum()
+        self.chains
+            .values()
+            .map(|chain| chain.counters.computed)
+            .sum()
     }
 
     /// Returns what became of seeds: how many were sent, and the chains' own counts.

@@ -84,7 +84,10 @@ fn ten_thousand_members_of_one_class_do_not_push_other_chains_out() {
     for chain in 1..4 {
         let other = Dag::from_edges(n, [(NodeIdx::new(0), NodeIdx::new(chain))]).unwrap();
         let score = LogScore::new(-100.0);
-        let row = EliteRow { structure: Structure::of(&other), score };
+        let row = EliteRow {
+            structure: Structure::of(&other),
+            score,
+        };
         pool.merge(ChainId(u32::try_from(chain).unwrap()), Found::Stalled, &row);
     }
     let mut random = crate::search::Random::new(crate::ids::Seed(1));
@@ -97,7 +100,10 @@ fn ten_thousand_members_of_one_class_do_not_push_other_chains_out() {
                 dag.add_edge(a, b).unwrap();
             }
         }
-        let row = EliteRow { structure: Structure::of(&dag), score: LogScore::new(-1.0) };
+        let row = EliteRow {
+            structure: Structure::of(&dag),
+            score: LogScore::new(-1.0),
+        };
         pool.merge(ChainId(9), Found::Stalled, &row);
     }
     assert_eq!(pool.len(), 4);
@@ -106,8 +112,10 @@ fn ten_thousand_members_of_one_class_do_not_push_other_chains_out() {
 
 #[test]
 fn the_pool_stays_within_its_limits() {
-    let reports: Vec<_> =
-        (0..59049).step_by(7).map(|code| (ChainId(0), Found::Stalled, row(code))).collect();
+    let reports: Vec<_> = (0..59049)
+        .step_by(7)
+        .map(|code| (ChainId(0), Found::Stalled, row(code)))
+        .collect();
     let pool = pool_of(&reports);
     assert_eq!(pool.overall().count(), Pool::OVERALL);
     assert!(pool.len() <= Pool::OVERALL + Pool::STALLED + 1);

@@ -3,8 +3,13 @@ use crate::data::{Schema, Variable};
 use crate::score::by_definition;
 use proptest::prelude::*;
 
-const NAMES: [ScoreName; 5] =
-    [ScoreName::LogLik, ScoreName::Bic, ScoreName::Aic, ScoreName::Bdeu, ScoreName::K2];
+const NAMES: [ScoreName; 5] = [
+    ScoreName::LogLik,
+    ScoreName::Bic,
+    ScoreName::Aic,
+    ScoreName::Bdeu,
+    ScoreName::K2,
+];
 
 fn table(arities: &[usize], cells: &[Vec<u8>]) -> Arc<Table> {
     let variables = arities
@@ -119,14 +124,20 @@ proptest! {
 #[test]
 fn a_family_of_hundreds_of_parents_has_a_finite_score() {
     let n = 300;
-    let columns: Vec<Vec<u8>> =
-        (0..n).map(|i| (0..50usize).map(|row| u8::from((row * 7 + i * 13) % 5 < 2)).collect()).collect();
+    let columns: Vec<Vec<u8>> = (0..n)
+        .map(|i| {
+            (0..50usize)
+                .map(|row| u8::from((row * 7 + i * 13) % 5 < 2))
+                .collect()
+        })
+        .collect();
     let table = table(&vec![2; n], &columns);
     let parents: Vec<NodeIdx> = (1..n).map(NodeIdx::new).collect();
     let mut counter = Counter::default();
     for name in NAMES {
         let spec = ScoreSpec::usual(name);
-        let fast = Scorer::new(Arc::clone(&table), spec).local(NodeIdx::new(0), &parents, &mut counter);
+        let fast =
+            Scorer::new(Arc::clone(&table), spec).local(NodeIdx::new(0), &parents, &mut counter);
         let slow = by_definition::local(&table, &spec, NodeIdx::new(0), &parents);
         assert!(fast.value().is_finite());
         assert!((fast.value() - slow.value()).abs() <= 1e-9 * slow.value().abs().max(1.0));

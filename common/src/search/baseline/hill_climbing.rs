@@ -18,7 +18,10 @@ pub struct HillClimbingParams {
 
 impl Default for HillClimbingParams {
     fn default() -> Self {
-        Self { restarts: 0, perturb: 1 }
+        Self {
+            restarts: 0,
+            perturb: 1,
+        }
     }
 }
 
@@ -37,7 +40,13 @@ impl HillClimbing {
     #[must_use]
     pub fn new(evaluator: Evaluator, start: Dag, seed: Seed, params: HillClimbingParams) -> Self {
         let core = ChainCore::new(evaluator, seed);
-        Self { core, params, start, position: None, restarts_made: 0 }
+        Self {
+            core,
+            params,
+            start,
+            position: None,
+            restarts_made: 0,
+        }
     }
 
     /// Goes on from a stored state.
@@ -59,7 +68,13 @@ impl HillClimbing {
             _ => return Err(UnfitState),
         };
         let core = ChainCore::resume(evaluator, saved);
-        Ok(Self { core, params, start, position: None, restarts_made })
+        Ok(Self {
+            core,
+            params,
+            start,
+            position: None,
+            restarts_made,
+        })
     }
 
     fn try_step(&mut self) -> Result<StepOutcome, OutOfBudget> {
@@ -117,7 +132,10 @@ impl Chain for HillClimbing {
     }
 
     fn save(&self) -> SavedChain {
-        let current = self.position.as_ref().filter(|position| position.is_fresh());
+        let current = self
+            .position
+            .as_ref()
+            .filter(|position| position.is_fresh());
         SavedChain {
             rows: current.map(Position::row).into_iter().collect(),
             integers: vec![self.restarts_made],

@@ -18,7 +18,10 @@ pub struct TabuParams {
 
 impl Default for TabuParams {
     fn default() -> Self {
-        Self { list: 100, patience: 100 }
+        Self {
+            list: 100,
+            patience: 100,
+        }
     }
 }
 
@@ -39,7 +42,14 @@ impl Tabu {
     #[must_use]
     pub fn new(evaluator: Evaluator, start: Dag, seed: Seed, params: TabuParams) -> Self {
         let core = ChainCore::new(evaluator, seed);
-        Self { core, params, start, position: None, visited: VecDeque::new(), without_gain: 0 }
+        Self {
+            core,
+            params,
+            start,
+            position: None,
+            visited: VecDeque::new(),
+            without_gain: 0,
+        }
     }
 
     /// Goes on from a stored state.
@@ -62,7 +72,14 @@ impl Tabu {
         };
         let core = ChainCore::resume(evaluator, saved);
         let visited = visited.iter().copied().collect();
-        Ok(Self { core, params, start, position: None, visited, without_gain })
+        Ok(Self {
+            core,
+            params,
+            start,
+            position: None,
+            visited,
+            without_gain,
+        })
     }
 
     fn try_step(&mut self) -> Result<StepOutcome, OutOfBudget> {
@@ -75,7 +92,11 @@ impl Tabu {
             self.visited.push_back(key_of(position.dag()));
         }
         let patient = self.without_gain < self.params.patience;
-        let next = if patient { self.best_allowed(&mut position) } else { None };
+        let next = if patient {
+            self.best_allowed(&mut position)
+        } else {
+            None
+        };
         let Some((operation, key)) = next else {
             self.position = Some(position);
             return Ok(StepOutcome::Exhausted);
@@ -171,7 +192,10 @@ impl Chain for Tabu {
     }
 
     fn save(&self) -> SavedChain {
-        let current = self.position.as_ref().filter(|position| position.is_fresh());
+        let current = self
+            .position
+            .as_ref()
+            .filter(|position| position.is_fresh());
         let integers = std::iter::once(self.without_gain).chain(self.visited.iter().copied());
         SavedChain {
             rows: current.map(Position::row).into_iter().collect(),

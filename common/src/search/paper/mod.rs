@@ -78,7 +78,14 @@ impl PaperWalk {
     pub fn new(evaluator: Evaluator, start: Dag, seed: Seed, params: PaperParams) -> Self {
         let core = ChainCore::new(evaluator, seed);
         let table = Table::new(params.table_rows.max(2));
-        Self { core, params, start, table, current: RowId::FIRST, waiting: None }
+        Self {
+            core,
+            params,
+            start,
+            table,
+            current: RowId::FIRST,
+            waiting: None,
+        }
     }
 
     /// Goes on from a stored state.
@@ -132,14 +139,19 @@ impl PaperWalk {
     fn try_operation(&mut self, operation: Operation) -> Result<(), OutOfBudget> {
         let row = self.table.row(self.current);
         if !row.is_legal(operation, self.core.evaluator.constraints()) {
-            self.table.row_mut(self.current).write(operation, f64::NEG_INFINITY);
+            self.table
+                .row_mut(self.current)
+                .write(operation, f64::NEG_INFINITY);
             return Ok(());
         }
         let mut families = row.families().to_vec();
         for node in operation.touched() {
             let parents = row.parents_after(operation, node);
             let score = self.core.evaluator.local(node, &parents)?;
-            families[node.index()] = Arc::new(Family { parents: parents.into(), score });
+            families[node.index()] = Arc::new(Family {
+                parents: parents.into(),
+                score,
+            });
         }
         let next = Row::new(families);
         let benefit = next.score().value() - row.score().value();
@@ -148,7 +160,9 @@ impl PaperWalk {
             Some(known) => known,
             None => self.table.insert(next),
         };
-        self.table.row_mut(next).write(operation.inverse(), -benefit);
+        self.table
+            .row_mut(next)
+            .write(operation.inverse(), -benefit);
         self.current = next;
         self.offer_current();
         self.evict();
@@ -253,8 +267,15 @@ impl Chain for PaperWalk {
 
 impl Row {
     fn to_elite(&self) -> EliteRow {
-        let families = self.families().iter().map(|family| Arc::clone(&family.parents)).collect();
-        EliteRow { structure: Structure::from_families(families), score: self.score() }
+        let families = self
+            .families()
+            .iter()
+            .map(|family| Arc::clone(&family.parents))
+            .collect();
+        EliteRow {
+            structure: Structure::from_families(families),
+            score: self.score(),
+        }
     }
 }
 

@@ -34,7 +34,13 @@ impl Row {
             .zip(&families)
             .map(|(node, family)| family_hash(node, &family.parents))
             .fold(0, u64::wrapping_add);
-        Self { families, score, key, tried: BTreeMap::new(), failed: 0 }
+        Self {
+            families,
+            score,
+            key,
+            tried: BTreeMap::new(),
+            failed: 0,
+        }
     }
 
     pub(super) fn families(&self) -> &[Arc<Family>] {
@@ -51,7 +57,10 @@ impl Row {
     }
 
     pub(super) fn is_same_network(&self, other: &Self) -> bool {
-        self.families.iter().zip(&other.families).all(|(a, b)| a.parents == b.parents)
+        self.families
+            .iter()
+            .zip(&other.families)
+            .all(|(a, b)| a.parents == b.parents)
     }
 
     pub(super) fn tried(&self) -> &BTreeMap<usize, f64> {
@@ -110,7 +119,11 @@ impl Row {
         if left * 2 >= self.cells() {
             loop {
                 let cell = random.below(self.cells());
-                if self.tried.get(&cell).is_none_or(|&value| value > f64::NEG_INFINITY) {
+                if self
+                    .tried
+                    .get(&cell)
+                    .is_none_or(|&value| value > f64::NEG_INFINITY)
+                {
                     return Some(self.operation(cell));
                 }
             }
@@ -141,11 +154,16 @@ impl Row {
         }
         let weight = |value: f64| {
             let below = value - largest;
-            if below < NEGLIGIBLE { 0.0 } else { libm::exp(below) }
+            if below < NEGLIGIBLE {
+                0.0
+            } else {
+                libm::exp(below)
+            }
         };
         #[expect(clippy::cast_precision_loss, reason = "cells are below 2^53")]
         let untried_weight = untried as f64 * weight(0.0);
-        let total: f64 = untried_weight + self.tried.values().map(|&value| weight(value)).sum::<f64>();
+        let total: f64 =
+            untried_weight + self.tried.values().map(|&value| weight(value)).sum::<f64>();
         let mut left = random.unit() * total;
         if left < untried_weight {
             return self.draw_untried(random);
@@ -204,7 +222,10 @@ impl Row {
     }
 
     fn has_edge(&self, from: NodeIdx, to: NodeIdx) -> bool {
-        self.families[to.index()].parents.binary_search(&from).is_ok()
+        self.families[to.index()]
+            .parents
+            .binary_search(&from)
+            .is_ok()
     }
 
     /// Tells whether a path leads from `start` to `goal` without the edge `leaving_out`.

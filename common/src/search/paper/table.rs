@@ -52,12 +52,18 @@ impl Table {
         self.rows.len()
     }
 
-    #[expect(clippy::expect_used, reason = "ids come from this table and end with their row")]
+    #[expect(
+        clippy::expect_used,
+        reason = "ids come from this table and end with their row"
+    )]
     pub(super) fn row(&self, id: RowId) -> &Row {
         self.rows.get(&id).expect("the row is in the table")
     }
 
-    #[expect(clippy::expect_used, reason = "ids come from this table and end with their row")]
+    #[expect(
+        clippy::expect_used,
+        reason = "ids come from this table and end with their row"
+    )]
     pub(super) fn row_mut(&mut self, id: RowId) -> &mut Row {
         self.rows.get_mut(&id).expect("the row is in the table")
     }
@@ -65,7 +71,10 @@ impl Table {
     /// Returns the row with the same network.
     pub(super) fn find(&self, row: &Row) -> Option<RowId> {
         let same_key = self.by_key.get(&row.key())?;
-        same_key.iter().copied().find(|&id| self.row(id).is_same_network(row))
+        same_key
+            .iter()
+            .copied()
+            .find(|&id| self.row(id).is_same_network(row))
     }
 
     /// Adds a row, which must not be there yet.
@@ -80,14 +89,18 @@ impl Table {
 
     /// Returns the best row, of equally good ones the earlier found.
     pub(super) fn best(&self) -> RowId {
-        self.ranking.last().map_or(RowId::FIRST, |&(_, Reverse(id))| id)
+        self.ranking
+            .last()
+            .map_or(RowId::FIRST, |&(_, Reverse(id))| id)
     }
 
     /// Drops the worst row except `kept` and the best, and tells which.
     pub(super) fn evict_worst(&mut self, kept: Option<RowId>) -> Option<RowId> {
         let best = self.best();
-        let &(score, Reverse(id)) =
-            self.ranking.iter().find(|(_, Reverse(id))| Some(*id) != kept && *id != best)?;
+        let &(score, Reverse(id)) = self
+            .ranking
+            .iter()
+            .find(|(_, Reverse(id))| Some(*id) != kept && *id != best)?;
         self.ranking.remove(&(score, Reverse(id)));
         let row = self.rows.remove(&id)?;
         if let Some(same_key) = self.by_key.get_mut(&row.key()) {
@@ -103,11 +116,20 @@ impl Table {
     pub(super) fn save(&self, current: RowId, saved: &mut SavedChain) {
         saved.integers.extend([self.next, current.0]);
         for (id, row) in &self.rows {
-            let families = row.families().iter().map(|f| Arc::clone(&f.parents)).collect();
+            let families = row
+                .families()
+                .iter()
+                .map(|f| Arc::clone(&f.parents))
+                .collect();
             let structure = Structure::from_families(families);
-            saved.rows.push(EliteRow { structure, score: row.score() });
+            saved.rows.push(EliteRow {
+                structure,
+                score: row.score(),
+            });
             saved.integers.extend([id.0, row.tried().len() as u64]);
-            saved.numbers.extend(row.families().iter().map(|family| family.score));
+            saved
+                .numbers
+                .extend(row.families().iter().map(|family| family.score));
             for (&cell, &value) in row.tried() {
                 saved.integers.push(cell as u64);
                 saved.numbers.push(value);

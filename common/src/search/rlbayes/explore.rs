@@ -22,8 +22,12 @@ pub enum BurstKind {
 
 impl BurstKind {
     /// How often each kind is drawn.
-    pub const MIX: [(Self, u32); 4] =
-        [(Self::Shake, 10), (Self::Isolate, 3), (Self::Cluster, 20), (Self::Halve, 10)];
+    pub const MIX: [(Self, u32); 4] = [
+        (Self::Shake, 10),
+        (Self::Isolate, 3),
+        (Self::Cluster, 20),
+        (Self::Halve, 10),
+    ];
 }
 
 /// Scratch space of the bursts.
@@ -149,7 +153,10 @@ impl Explorer {
                 continue;
             }
             let at = random.below(degree);
-            let next = parents.get(at).copied().unwrap_or_else(|| children[at - parents.len()]);
+            let next = parents
+                .get(at)
+                .copied()
+                .unwrap_or_else(|| children[at - parents.len()]);
             if self.is_member[next.index()] {
                 misses += 1;
             } else {
@@ -161,8 +168,10 @@ impl Explorer {
 
     fn list_edges_of(&mut self, node: NodeIdx, dag: &Dag) {
         self.edges.clear();
-        self.edges.extend(dag.parents(node).iter().map(|&parent| (parent, node)));
-        self.edges.extend(dag.children(node).iter().map(|&child| (node, child)));
+        self.edges
+            .extend(dag.parents(node).iter().map(|&parent| (parent, node)));
+        self.edges
+            .extend(dag.children(node).iter().map(|&child| (node, child)));
     }
 }
 
@@ -211,5 +220,7 @@ pub fn walk_in_class(
 fn is_covered(dag: &Dag, from: NodeIdx, to: NodeIdx) -> bool {
     let (above, below) = (dag.parents(from), dag.parents(to));
     below.len() == above.len() + 1
-        && above.iter().all(|parent| below.binary_search(parent).is_ok())
+        && above
+            .iter()
+            .all(|parent| below.binary_search(parent).is_ok())
 }

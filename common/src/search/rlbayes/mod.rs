@@ -118,7 +118,11 @@ impl RlBayes {
     ) -> Self {
         let steps = f64::from(rank.of.max(2) - 1);
         // A single chain takes a low temperature: it has to climb and to explore.
-        let level = if rank.of == 1 { 1.0 / 3.0 } else { f64::from(rank.number) / steps };
+        let level = if rank.of == 1 {
+            1.0 / 3.0
+        } else {
+            f64::from(rank.number) / steps
+        };
         Self {
             core: ChainCore::new(evaluator, seed),
             params,
@@ -191,7 +195,9 @@ impl RlBayes {
                 Ok(())
             }
             Stage::Climbing(position) => {
-                let ChainCore { evaluator, random, .. } = &mut self.core;
+                let ChainCore {
+                    evaluator, random, ..
+                } = &mut self.core;
                 let mut climbed = Ok(true);
                 for _ in 0..CLIMB_STEPS {
                     climbed = position.climb_step(evaluator, random);
@@ -224,7 +230,9 @@ impl RlBayes {
         let Stage::Exploring(position) = &mut self.stage else {
             return Ok(());
         };
-        let ChainCore { evaluator, random, .. } = &mut self.core;
+        let ChainCore {
+            evaluator, random, ..
+        } = &mut self.core;
         if random.chance(WALK_CHANCE) && evaluator.is_score_equivalent() {
             let steps = 1 + random.below(WALK_STEPS);
             walk_in_class(steps, position, evaluator, random);
@@ -234,10 +242,12 @@ impl RlBayes {
         let before = position.score().value();
         let kind = draw_kind(random);
         let place = draw_place(&self.table, self.params.learning, random);
-        self.explorer.burst(kind, place, position, evaluator, random);
+        self.explorer
+            .burst(kind, place, position, evaluator, random);
         if random.chance(SECOND_BURST) {
             let second = draw_place(&self.table, self.params.learning, random);
-            self.explorer.burst(kind, second, position, evaluator, random);
+            self.explorer
+                .burst(kind, second, position, evaluator, random);
         }
         position.climb(evaluator, random)?;
         let change = position.score().value() - before;
@@ -318,7 +328,8 @@ impl RlBayes {
         let nodes = position.dag().nodes();
         let place = NodeIdx::new(draw.below(nodes));
         let size = region_size(nodes, self.params.region);
-        self.explorer.drop_region(place, size, position, evaluator, draw);
+        self.explorer
+            .drop_region(place, size, position, evaluator, draw);
         position.climb(evaluator, draw)?;
         if let Some(mate) = mate {
             let child = recombine(&position.row(), mate, evaluator)?;

@@ -31,7 +31,12 @@ const FADING: f64 = 0.95;
 
 impl QTable {
     pub(super) fn new(nodes: usize, limit: usize) -> Self {
-        Self { limit, rows: Vec::new(), values: vec![1.0; nodes], recent: VecDeque::new() }
+        Self {
+            limit,
+            rows: Vec::new(),
+            values: vec![1.0; nodes],
+            recent: VecDeque::new(),
+        }
     }
 
     /// Returns the number of nodes.
@@ -78,7 +83,11 @@ impl QTable {
 
     /// Puts a local optimum into the table; the worst goes when it is full. Tells whether it is in.
     pub(super) fn insert(&mut self, row: &EliteRow) -> bool {
-        if self.rows.iter().any(|known| known.structure == row.structure) {
+        if self
+            .rows
+            .iter()
+            .any(|known| known.structure == row.structure)
+        {
             return false;
         }
         let at = self.rows.partition_point(|known| known.score >= row.score);
@@ -107,7 +116,11 @@ impl QTable {
 
     /// Returns values and recent places, for storing.
     pub(super) fn save(&self) -> (Vec<f64>, Vec<u64>) {
-        let recent = self.recent.iter().map(|place| place.index() as u64).collect();
+        let recent = self
+            .recent
+            .iter()
+            .map(|place| place.index() as u64)
+            .collect();
         (self.values.clone(), recent)
     }
 
@@ -125,9 +138,19 @@ impl QTable {
         }
         let recent = recent
             .iter()
-            .map(|&place| usize::try_from(place).ok().filter(|&at| at < nodes).map(NodeIdx::new))
+            .map(|&place| {
+                usize::try_from(place)
+                    .ok()
+                    .filter(|&at| at < nodes)
+                    .map(NodeIdx::new)
+            })
             .collect::<Option<_>>()?;
-        let mut table = Self { limit, rows: Vec::new(), values: values.to_vec(), recent };
+        let mut table = Self {
+            limit,
+            rows: Vec::new(),
+            values: values.to_vec(),
+            recent,
+        };
         table.rows = rows.iter().take(limit).cloned().collect();
         Some(table)
     }
@@ -147,13 +170,23 @@ mod tests {
 
     fn row(to: usize, score: f64) -> EliteRow {
         let dag = Dag::from_edges(9, [(NodeIdx::new(0), NodeIdx::new(to))]).unwrap();
-        EliteRow { structure: Structure::of(&dag), score: LogScore::new(score) }
+        EliteRow {
+            structure: Structure::of(&dag),
+            score: LogScore::new(score),
+        }
     }
 
     #[test]
     fn the_table_keeps_the_best_rows_within_its_limit() {
         let mut table = QTable::new(9, 3);
-        for (to, score) in [(1, -5.0), (2, -3.0), (3, -9.0), (4, -1.0), (5, -7.0), (2, -3.0)] {
+        for (to, score) in [
+            (1, -5.0),
+            (2, -3.0),
+            (3, -9.0),
+            (4, -1.0),
+            (5, -7.0),
+            (2, -3.0),
+        ] {
             table.insert(&row(to, score));
         }
         let scores: Vec<f64> = table.rows().iter().map(|row| row.score.value()).collect();
@@ -167,7 +200,9 @@ mod tests {
         table.credit_record(place);
         let share = |table: &QTable| {
             let mut random = Random::new(Seed(1));
-            (0..9000).filter(|_| table.draw_place(&mut random) == place).count()
+            (0..9000)
+                .filter(|_| table.draw_place(&mut random) == place)
+                .count()
         };
         // Value 5 against 1 for each of the eight others.
         assert!((3200..3750).contains(&share(&table)), "{}", share(&table));

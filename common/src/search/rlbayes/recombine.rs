@@ -52,13 +52,23 @@ pub fn recombine(
             }
         }
     }
-    Ok(EliteRow { structure: Structure::from_families(families), score: LogScore::new(score) })
+    Ok(EliteRow {
+        structure: Structure::from_families(families),
+        score: LogScore::new(score),
+    })
 }
 
 /// Joins nodes between which the two structures hold one edge in opposite directions.
-fn group_by_conflict(differing: &[NodeIdx], base: &Structure, donor: &Structure) -> Vec<Vec<NodeIdx>> {
-    let place: BTreeMap<NodeIdx, usize> =
-        differing.iter().enumerate().map(|(at, &node)| (node, at)).collect();
+fn group_by_conflict(
+    differing: &[NodeIdx],
+    base: &Structure,
+    donor: &Structure,
+) -> Vec<Vec<NodeIdx>> {
+    let place: BTreeMap<NodeIdx, usize> = differing
+        .iter()
+        .enumerate()
+        .map(|(at, &node)| (node, at))
+        .collect();
     let mut leader: Vec<usize> = (0..differing.len()).collect();
     fn find(leader: &mut [usize], mut at: usize) -> usize {
         while leader[at] != at {
@@ -85,7 +95,10 @@ fn group_by_conflict(differing: &[NodeIdx], base: &Structure, donor: &Structure)
 
 /// Gives the group the donor's families if the graph stays acyclic; else leaves it as it was.
 fn switch(dag: &mut Dag, group: &[NodeIdx], donor: &Structure, reach: &mut Reach) -> bool {
-    let before: Vec<Vec<NodeIdx>> = group.iter().map(|&node| dag.parents(node).to_vec()).collect();
+    let before: Vec<Vec<NodeIdx>> = group
+        .iter()
+        .map(|&node| dag.parents(node).to_vec())
+        .collect();
     let clear = |dag: &mut Dag| {
         for &node in group {
             while let Some(&parent) = dag.parents(node).last() {
@@ -95,7 +108,10 @@ fn switch(dag: &mut Dag, group: &[NodeIdx], donor: &Structure, reach: &mut Reach
     };
     clear(dag);
     let acyclic = group.iter().all(|&node| {
-        donor.parents(node).iter().all(|&parent| dag.add_edge_with(parent, node, reach).is_ok())
+        donor
+            .parents(node)
+            .iter()
+            .all(|&parent| dag.add_edge_with(parent, node, reach).is_ok())
     });
     if !acyclic {
         clear(dag);
