@@ -2,6 +2,7 @@
 //! the rows that it finds, and may take seeds from others.
 
 use super::benefits::MIN_GAIN;
+use super::position::Position;
 use super::problem::Evaluator;
 use crate::elite::{EliteRow, Found};
 use crate::ids::Seed;
@@ -138,6 +139,18 @@ impl ChainCore {
             best: saved.best.clone(),
             best_is_new: saved.best.is_some(),
             finds: Vec::new(),
+        }
+    }
+
+    /// Stands again where a stored chain stood: on its only row, or nowhere yet.
+    ///
+    /// # Errors
+    /// If the rows are not those of a chain that stores its current network alone.
+    pub fn stand_again(&mut self, rows: &[EliteRow]) -> Result<Option<Position>, UnfitState> {
+        match rows {
+            [] => Ok(None),
+            [current] => Position::stand_again(current, &mut self.evaluator).map(Some),
+            _ => Err(UnfitState),
         }
     }
 

@@ -22,3 +22,8 @@ pub use operation::Operation;
 pub use params::{ParamError, SearchSpec};
 pub use position::Position;
 pub use problem::{Evaluator, OutOfBudget, Problem};
+
+#[cfg(test)]
+pub(crate) mod test_tables;
+#[cfg(test)]
+mod tests;

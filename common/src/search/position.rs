@@ -3,6 +3,7 @@
 //! families and a glance at one number a node.
 
 use super::benefits::{Benefits, MIN_GAIN};
+use super::chain::UnfitState;
 use super::operation::Operation;
 use super::problem::{Evaluator, OutOfBudget};
 use crate::elite::{EliteRow, Structure};
@@ -59,6 +60,24 @@ impl Position {
             position.renew_bound(node);
         }
         Ok(position)
+    }
+
+    /// Stands again on a stored network; the stored counters already hold what that cost.
+    ///
+    /// # Errors
+    /// If the row is not an acyclic network of this problem.
+    pub fn stand_again(row: &EliteRow, evaluator: &mut Evaluator) -> Result<Self, UnfitState> {
+        let dag = row.structure.to_dag().map_err(|_| UnfitState)?;
+        if !evaluator.constraints().hold_for(&dag) {
+            return Err(UnfitState);
+        }
+        let (evaluations, computed) = (evaluator.evaluations(), evaluator.computed());
+        let limit = evaluator.limit();
+        evaluator.set_limit(u64::MAX);
+        let position = Self::new(dag, evaluator).map_err(|_| UnfitState);
+        evaluator.set_limit(limit);
+        evaluator.resume(evaluations, computed);
+        position
     }
 
     /// Returns the network.

@@ -103,6 +103,9 @@ const CLIMB_STEPS: usize = 16;
 /// Chance of a walk inside the equivalence class before a burst, and its longest length.
 const WALK_CHANCE: f64 = 0.5;
 const WALK_STEPS: usize = 10;
+/// How many temperatures below the best of its run a chain may go: without this, the sum of many
+/// small losses in different regions would carry a hot chain on a large network far away.
+const LEASH: f64 = 3.0;
 /// Chance that a second place is disturbed in the same episode.
 const SECOND_BURST: f64 = 0.2;
 
@@ -158,12 +161,7 @@ impl RlBayes {
         let rows = match saved.rows.as_slice() {
             [] => &[],
             [current, run_best, rows @ ..] => {
-                let dag = current.structure.to_dag().map_err(|_| UnfitState)?;
-                // The stored counters already hold what standing here cost.
-                let (evaluations, computed) = (saved.evaluations, saved.computed);
-                let position =
-                    Position::new(dag, &mut chain.core.evaluator).map_err(|_| UnfitState)?;
-                chain.core.evaluator.resume(evaluations, computed);
+                let position = Position::stand_again(current, &mut chain.core.evaluator)?;
                 chain.stage = match exploring {
                     0 => Stage::Climbing(position),
                     _ => Stage::Exploring(position),
@@ -251,8 +249,14 @@ impl RlBayes {
         }
         position.climb(evaluator, random)?;
         let change = position.score().value() - before;
+        let below_best = self
+            .run_best
+            .as_ref()
+            .map_or(0.0, |best| best.score.value() - position.score().value());
         let accepted = change >= 0.0
-            || self.temperature > 0.0 && random.unit() < libm::exp(change / self.temperature);
+            || self.temperature > 0.0
+                && below_best <= LEASH * self.temperature
+                && random.unit() < libm::exp(change / self.temperature);
         if !accepted {
             position.back_to_mark();
         } else if change.abs() > MIN_GAIN {

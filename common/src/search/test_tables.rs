@@ -1,0 +1,115 @@
+//! Small tables and problems for the tests of searches.
+
+use super::{Constraints, NamedConstraints, Problem, Random};
+use crate::data::{Schema, Table, Variable};
+use crate::graph::Dag;
+use crate::ids::{NodeIdx, Seed};
+use crate::score::{LogScore, ScoreSpec, Scorer};
+use std::sync::Arc;
+
+/// A table with dependencies: each column is a noisy function of some earlier ones.
+pub(crate) fn dependent_table(nodes: usize, rows: usize, seed: u64) -> Arc<Table> {
+    let mut random = Random::new(Seed(seed));
+    let arities: Vec<usize> = (0..nodes).map(|_| 2 + random.below(2)).collect();
+    let mut columns: Vec<Vec<u8>> = Vec::new();
+    for node in 0..nodes {
+        let parents: Vec<usize> = (0..node).filter(|_| random.chance(0.4)).collect();
+        let shift = random.below(5);
+        let column = (0..rows)
+            .map(|row| {
+                let state = if random.chance(0.3) {
+                    random.below(arities[node])
+                } else {
+                    let sum: usize =
+                        parents.iter().map(|&parent| usize::from(columns[parent][row])).sum();
+                    (sum + shift) % arities[node]
+                };
+                u8::try_from(state).unwrap()
+            })
+            .collect();
+        columns.push(column);
+    }
+    let variables = arities
+        .iter()
+        .enumerate()
+        .map(|(node, &arity)| {
+            let states = (0..arity).map(|state| format!("s{state}")).collect();
+            Variable::new(format!("v{node:02}"), states).unwrap()
+        })
+        .collect();
+    Arc::new(Table::new(Schema::new(variables).unwrap(), columns).unwrap())
+}
+
+/// A problem over a table under BIC.
+pub(crate) fn problem(table: &Arc<Table>, named: &NamedConstraints) -> Arc<Problem> {
+    problem_with(table, named, 64 << 20)
+}
+
+/// A problem whose caches have a given size.
+pub(crate) fn problem_with(
+    table: &Arc<Table>,
+    named: &NamedConstraints,
+    cache_bytes: usize,
+) -> Arc<Problem> {
+    let constraints = Constraints::new(table, named).unwrap();
+    let start = constraints.required().clone();
+    let scorer = Scorer::new(Arc::clone(table), ScoreSpec::BIC);
+    Arc::new(Problem::new(scorer, constraints, start, cache_bytes))
+}
+
+/// The best score of all networks that keep the constraints, by trying every one (few nodes).
+pub(crate) fn exhaustive_optimum(problem: &Problem) -> LogScore {
+    let n = problem.nodes();
+    let pairs: Vec<(NodeIdx, NodeIdx)> = NodeIdx::all(n)
+        .flat_map(|a| NodeIdx::all(n).filter(move |&b| a < b).map(move |b| (a, b)))
+        .collect();
+    let mut counter = crate::data::Counter::default();
+    (0..3usize.pow(u32::try_from(pairs.len()).unwrap()))
+        .filter_map(|mut code| {
+            let mut edges = Vec::new();
+            for &(a, b) in &pairs {
+                match code % 3 {
+                    1 => edges.push((a, b)),
+                    2 => edges.push((b, a)),
+                    _ => {}
+                }
+                code /= 3;
+            }
+            Dag::from_edges(n, edges).ok()
+        })
+        .filter(|dag| problem.constraints().hold_for(dag))
+        .map(|dag| problem.scorer().structure(&dag, &mut counter))
+        .max()
+        .unwrap()
+}
+
+/// Constraints drawn at random that do not contradict each other.
+pub(crate) fn random_constraints(table: &Table, random: &mut Random) -> NamedConstraints {
+    loop {
+        let names: Vec<String> = table.schema().names().map(str::to_owned).collect();
+        let n = names.len();
+        let pair = |random: &mut Random| {
+            let from = random.below(n);
+            let to = (from + 1 + random.below(n - 1)) % n;
+            (names[from].clone(), names[to].clone())
+        };
+        let mut named = NamedConstraints::default();
+        for _ in 0..random.below(4) {
+            named.required.push(pair(random));
+        }
+        for _ in 0..random.below(8) {
+            named.forbidden.push(pair(random));
+        }
+        if random.chance(0.4) {
+            let mut shuffled = names.clone();
+            random.shuffle(&mut shuffled);
+            named.tiers = shuffled.chunks(n.div_ceil(3)).map(<[String]>::to_vec).collect();
+        }
+        if random.chance(0.5) {
+            named.max_parents = Some(1 + random.below(3));
+        }
+        if Constraints::new(table, &named).is_ok() {
+            return named;
+        }
+    }
+}
