@@ -1,7 +1,11 @@
 //! The searches that RLBayes is compared with, one file each, on the same scorer and counters.
 
 mod hill_climbing;
+mod individual;
+mod repair;
 mod tabu;
+#[cfg(test)]
+mod testing;
 
 pub use hill_climbing::{HillClimbing, HillClimbingParams};
 pub use tabu::{Tabu, TabuParams};
