@@ -1,5 +1,6 @@
 //! The searches that RLBayes is compared with, one file each, on the same scorer and counters.
 
+mod annealing;
 mod hill_climbing;
 mod individual;
 mod repair;
@@ -7,5 +8,6 @@ mod tabu;
 #[cfg(test)]
 mod testing;
 
+pub use annealing::{Annealing, AnnealingParams};
 pub use hill_climbing::{HillClimbing, HillClimbingParams};
 pub use tabu::{Tabu, TabuParams};
