@@ -1,6 +1,7 @@
 //! The searches that RLBayes is compared with, one file each, on the same scorer and counters.
 
 mod annealing;
+mod genetic;
 mod hill_climbing;
 mod individual;
 mod repair;
@@ -9,5 +10,6 @@ mod tabu;
 mod testing;
 
 pub use annealing::{Annealing, AnnealingParams};
+pub use genetic::{Genetic, GeneticParams};
 pub use hill_climbing::{HillClimbing, HillClimbingParams};
 pub use tabu::{Tabu, TabuParams};
