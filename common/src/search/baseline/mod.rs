@@ -8,8 +8,10 @@ mod repair;
 mod tabu;
 #[cfg(test)]
 mod testing;
+mod weeds;
 
 pub use annealing::{Annealing, AnnealingParams};
 pub use genetic::{Genetic, GeneticParams};
 pub use hill_climbing::{HillClimbing, HillClimbingParams};
 pub use tabu::{Tabu, TabuParams};
+pub use weeds::{Weeds, WeedsParams};
