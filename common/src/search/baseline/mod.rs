@@ -1,6 +1,7 @@
 //! The searches that RLBayes is compared with, one file each, on the same scorer and counters.
 
 mod annealing;
+mod football;
 mod genetic;
 mod hill_climbing;
 mod individual;
@@ -11,6 +12,7 @@ mod testing;
 mod weeds;
 
 pub use annealing::{Annealing, AnnealingParams};
+pub use football::{Football, FootballParams};
 pub use genetic::{Genetic, GeneticParams};
 pub use hill_climbing::{HillClimbing, HillClimbingParams};
 pub use tabu::{Tabu, TabuParams};
