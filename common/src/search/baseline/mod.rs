@@ -5,6 +5,7 @@ mod football;
 mod genetic;
 mod hill_climbing;
 mod individual;
+mod particles;
 mod repair;
 mod tabu;
 #[cfg(test)]
@@ -15,5 +16,6 @@ pub use annealing::{Annealing, AnnealingParams};
 pub use football::{Football, FootballParams};
 pub use genetic::{Genetic, GeneticParams};
 pub use hill_climbing::{HillClimbing, HillClimbingParams};
+pub use particles::{Particles, ParticlesParams};
 pub use tabu::{Tabu, TabuParams};
 pub use weeds::{Weeds, WeedsParams};
