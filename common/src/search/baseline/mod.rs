@@ -10,6 +10,8 @@ mod repair;
 mod tabu;
 #[cfg(test)]
 mod testing;
+#[cfg(test)]
+mod tests;
 mod weeds;
 
 pub use annealing::{Annealing, AnnealingParams};
