@@ -185,6 +185,7 @@ fn crossed(mother: &Individual, father: &Individual, random: &mut Random) -> Ind
             child.copy_family(node, father);
         }
     }
+    child.add_up();
     child
 }
 

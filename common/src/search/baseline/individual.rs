@@ -99,7 +99,8 @@ impl Individual {
         self.score = LogScore::IMPOSSIBLE;
     }
 
-    /// Copies the family of a node with its local score; the sum waits for [`Self::ask`].
+    /// Copies the family of a node with its local score; the sum waits for
+    /// [`Self::add_up`] or [`Self::ask`].
     pub(super) fn copy_family(&mut self, node: NodeIdx, donor: &Self) {
         self.families[node.index()] = Arc::clone(&donor.families[node.index()]);
         self.locals[node.index()] = donor.locals[node.index()];
@@ -152,6 +153,22 @@ impl Individual {
             .flat_map(move |to| self.parents(to).iter().map(move |&from| (from, to)))
     }
 
+    /// Tells whether a directed path leads from `start` to `goal` (a node reaches itself): a walk
+    /// over the goal's ancestors, cheaper than building the graph for a few questions.
+    pub(super) fn reaches(&self, start: NodeIdx, goal: NodeIdx) -> bool {
+        let mut seen = vec![false; self.nodes()];
+        let mut stack = vec![goal];
+        while let Some(node) = stack.pop() {
+            if node == start {
+                return true;
+            }
+            if !std::mem::replace(&mut seen[node.index()], true) {
+                stack.extend(self.parents(node));
+            }
+        }
+        false
+    }
+
     /// Returns the network as a graph.
     pub(super) fn to_dag(&self) -> Dag {
         let mut reach = Reach::default();
@@ -173,7 +190,7 @@ impl Individual {
     }
 
     /// Sums up the local scores if all are known.
-    fn add_up(&mut self) {
+    pub(super) fn add_up(&mut self) {
         let known = self.is_scored();
         self.score = if known {
             LogScore::new(self.locals.iter().sum())
@@ -329,6 +346,21 @@ mod tests {
             load_all(&saved, evaluator.constraints()).unwrap_err(),
             UnfitState
         );
+    }
+
+    #[test]
+    fn reaching_agrees_with_the_graph() {
+        let constraints = Constraints::none(7);
+        let mut random = Random::new(Seed(2));
+        let mut reach = Reach::default();
+        for _ in 0..50 {
+            let start = Individual::of(&Dag::empty(7));
+            let individual = Individual::scattered(&start, &constraints, &mut random);
+            let graph = individual.to_dag();
+            for (a, b) in NodeIdx::all(7).flat_map(|a| NodeIdx::all(7).map(move |b| (a, b))) {
+                assert_eq!(individual.reaches(a, b), graph.reaches(a, b, &mut reach));
+            }
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@
 
 use super::individual::{Individual, best_of, is_frozen, load_all, save_all};
 use super::individual::{split_any, split_scored};
-use crate::graph::{Dag, Reach};
+use crate::graph::Dag;
 use crate::ids::{NodeIdx, Seed};
 use crate::search::{Chain, ChainCore, Constraints, Evaluator, Operation, OutOfBudget, Random};
 use crate::search::{SavedChain, StepOutcome, UnfitState};
@@ -240,57 +240,103 @@ fn mutated(particle: &Individual, constraints: &Constraints, random: &mut Random
     } else {
         [Operation::Add(a, b), Operation::Add(b, a)]
     };
-    let mut reach = Reach::default();
-    let mut dag = particle.to_dag();
-    let legal: Vec<Operation> = choices
-        .into_iter()
-        .filter(|choice| choice.is_legal(&dag, constraints, &mut reach))
-        .collect();
-    let Some(operation) = random.pick(&legal) else {
-        return particle.clone();
+    let legal = choices.map(|choice| after(particle, choice, constraints));
+    let legal: Vec<Individual> = legal.into_iter().flatten().collect();
+    random.pick(&legal).unwrap_or(particle).clone()
+}
+
+/// Returns the particle after an operation, if that is legal.
+fn after(
+    particle: &Individual,
+    operation: Operation,
+    constraints: &Constraints,
+) -> Option<Individual> {
+    let (from, to) = operation.edge();
+    let mut changed = particle.clone();
+    if !matches!(operation, Operation::Add(..)) {
+        if constraints.is_required(from, to) {
+            return None;
+        }
+        let rest = particle
+            .parents(to)
+            .iter()
+            .copied()
+            .filter(|&parent| parent != from);
+        changed.set_family(to, rest.collect());
+    }
+    let done = match operation {
+        Operation::Delete(..) => true,
+        Operation::Add(..) => add_arc(&mut changed, from, to, constraints),
+        Operation::Reverse(..) => add_arc(&mut changed, to, from, constraints),
     };
-    operation.apply(&mut dag, &mut reach);
-    particle.changed_to(&dag)
+    done.then_some(changed)
+}
+
+/// Adds an arc if it is allowed, closes no cycle and the node may have another parent, and tells
+/// whether it was added.
+fn add_arc(
+    network: &mut Individual,
+    from: NodeIdx,
+    to: NodeIdx,
+    constraints: &Constraints,
+) -> bool {
+    let parents = network.parents(to);
+    let room = parents.len() < constraints.max_parents();
+    if !room || !constraints.is_allowed(from, to) || network.reaches(to, from) {
+        return false;
+    }
+    let place = parents.partition_point(|&parent| parent < from);
+    let family = parents[..place]
+        .iter()
+        .chain([&from])
+        .chain(&parents[place..])
+        .copied();
+    let family = family.collect();
+    network.set_family(to, family);
+    true
 }
 
 /// Makes two children: both have the shared arcs; each other arc, in random order, goes to one of
-/// them at even chances, where it closes no cycle and the node may have another parent.
+/// them at even chances, where it closes no cycle and the node may have another parent. Families
+/// that end as one of the parents has them bring their scores.
 fn crossed(
     particle: &Individual,
     mate: &Individual,
     constraints: &Constraints,
     random: &mut Random,
 ) -> [Individual; 2] {
-    let mut reach = Reach::default();
-    let mut shared = Dag::empty(particle.nodes());
+    let differing: Vec<NodeIdx> = NodeIdx::all(particle.nodes())
+        .filter(|&node| particle.parents(node) != mate.parents(node))
+        .collect();
+    let mut shared = particle.clone();
     let mut others = Vec::new();
-    for (from, to) in particle.edges() {
-        if mate.has_edge(from, to) {
-            let added = shared.add_edge_with(from, to, &mut reach);
-            debug_assert!(added.is_ok(), "a part of an acyclic graph is acyclic");
-        } else {
-            others.push((from, to));
-        }
+    for &to in &differing {
+        let (own, theirs) = (particle.parents(to), mate.parents(to));
+        let both = |parent: &NodeIdx| own.contains(parent) && theirs.contains(parent);
+        let only_one = own
+            .iter()
+            .chain(theirs)
+            .copied()
+            .filter(|parent| !both(parent));
+        others.extend(only_one.map(|from| (from, to)));
+        shared.set_family(to, own.iter().copied().filter(both).collect());
     }
-    others.extend(
-        mate.edges()
-            .filter(|&(from, to)| !particle.has_edge(from, to)),
-    );
     random.shuffle(&mut others);
     let mut children = [shared.clone(), shared];
     for (from, to) in others {
         let child = &mut children[usize::from(random.chance(0.5))];
-        if constraints.may_add(child, from, to) {
-            // An arc that would close a cycle is refused, which is what is wanted.
-            let _ = child.add_edge_with(from, to, &mut reach);
-        }
+        add_arc(child, from, to, constraints);
     }
-    children.map(|child| {
-        let families = NodeIdx::all(child.nodes())
-            .map(|node| child.parents(node).into())
-            .collect();
-        Individual::from_families(families, [particle, mate])
-    })
+    for child in &mut children {
+        for &node in &differing {
+            let same = |donor: &&&Individual| donor.parents(node) == child.parents(node);
+            if let Some(&donor) = [particle, mate].iter().find(same) {
+                child.copy_family(node, donor);
+            }
+        }
+        child.add_up();
+    }
+    children
 }
 
 impl Chain for Particles {

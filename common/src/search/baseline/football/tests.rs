@@ -82,7 +82,7 @@ fn decoding_undoes_encoding_and_any_vector_decodes_to_a_legal_network() {
         let constraints = random_constraints(&table, &mut random);
         let start = Individual::of(constraints.required());
         let network = Individual::scattered(&start, &constraints, &mut random);
-        let vector = encoded(&network, &mut random);
+        let vector = encoded(&network, 0.5, &mut random);
         assert!(vector.iter().all(|number| (0.0..=1.0).contains(number)));
         assert_eq!(
             decoded(&vector, &constraints),
