@@ -86,6 +86,19 @@ impl Random {
         radius * libm::cos(std::f64::consts::TAU * self.unit())
     }
 
+    /// Returns a number of Student's distribution with `freedom` > 0 degrees of freedom (Bailey
+    /// 1994): sqrt(k (U^(-2/k) - 1)) cos(2 pi V), which is Cauchy for 1 and nears the normal
+    /// distribution for many.
+    pub fn student_t(&mut self, freedom: f64) -> f64 {
+        let tail = libm::expm1(-2.0 / freedom * libm::log(1.0 - self.unit()));
+        libm::sqrt(freedom * tail) * libm::cos(std::f64::consts::TAU * self.unit())
+    }
+
+    /// Returns a number of the standard Cauchy distribution.
+    pub fn cauchy(&mut self) -> f64 {
+        libm::tan(std::f64::consts::PI * (self.unit() - 0.5))
+    }
+
     /// Returns one of the items, each with the same chance.
     #[inline]
     pub fn pick<'a, T>(&mut self, items: &'a [T]) -> Option<&'a T> {
@@ -139,6 +152,30 @@ mod tests {
         }
         let mut again = Random::from_state(ours.state());
         assert_eq!(again.bits(), ours.bits());
+    }
+
+    /// Shares of draws below -1, 0 and 1.
+    fn shares(mut draw: impl FnMut() -> f64) -> [f64; 3] {
+        let draws: Vec<f64> = (0..40_000).map(|_| draw()).collect();
+        [-1.0, 0.0, 1.0]
+            .map(|limit| draws.iter().filter(|&&it| it < limit).count() as f64 / 40_000.0)
+    }
+
+    #[test]
+    fn students_distribution_lies_between_cauchy_and_normal() {
+        let mut random = Random::new(Seed(8));
+        // The distribution functions at -1: 1/4 for Cauchy, 0.211325 for 2 degrees, 0.158655.
+        for (below, drawn) in [
+            (0.25, shares(|| random.cauchy())),
+            (0.25, shares(|| random.student_t(1.0))),
+            (0.211_325, shares(|| random.student_t(2.0))),
+            (0.158_655, shares(|| random.student_t(1e9))),
+            (0.158_655, shares(|| random.normal())),
+        ] {
+            for (share, expected) in drawn.into_iter().zip([below, 0.5, 1.0 - below]) {
+                assert!((share - expected).abs() < 0.01, "{drawn:?}");
+            }
+        }
     }
 
     #[test]

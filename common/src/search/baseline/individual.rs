@@ -1,0 +1,372 @@
+//! A member of a population: a network with the local score of each node, so that a child inherits
+//! the scores of the families that it copies and only new families are asked for. Also the random
+//! start of a population, and how members are stored.
+
+use crate::elite::{EliteRow, Structure};
+use crate::graph::{Dag, Reach};
+use crate::ids::NodeIdx;
+use crate::score::LogScore;
+use crate::search::UnfitState;
+use crate::search::{Constraints, Evaluator, Operation, OutOfBudget, Random, SavedChain};
+use std::sync::Arc;
+
+/// A network and what is known of its score.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Individual {
+    families: Vec<Arc<[NodeIdx]>>,
+    /// By node: the local score, or [`UNKNOWN`].
+    locals: Vec<f64>,
+    /// The sum of the local scores in node order; impossible while one is unknown.
+    score: LogScore,
+}
+
+/// Stands for a local score that was not asked for yet; no score is plus infinity.
+pub(super) const UNKNOWN: f64 = f64::INFINITY;
+
+impl Individual {
+    /// Takes over a network of which no score is known.
+    pub(super) fn of(dag: &Dag) -> Self {
+        let families = NodeIdx::all(dag.nodes())
+            .map(|node| dag.parents(node).into())
+            .collect();
+        Self::from_families(families, &[])
+    }
+
+    /// Takes over families, which must be in order and acyclic unless a repair follows, with the
+    /// scores of those that a donor has as well.
+    pub(super) fn from_families<'a>(
+        mut families: Vec<Arc<[NodeIdx]>>,
+        donors: impl IntoIterator<Item = &'a Self> + Clone,
+    ) -> Self {
+        let mut locals = vec![UNKNOWN; families.len()];
+        for (node, (family, local)) in families.iter_mut().zip(&mut locals).enumerate() {
+            let mut donors = donors.clone().into_iter();
+            if let Some(donor) = donors.find(|donor| donor.families[node] == *family) {
+                *family = Arc::clone(&donor.families[node]);
+                *local = donor.locals[node];
+            }
+        }
+        let mut individual = Self {
+            families,
+            locals,
+            score: LogScore::IMPOSSIBLE,
+        };
+        individual.add_up();
+        individual
+    }
+
+    /// Returns `start` after a random number of random legal operations, at most one a node: the
+    /// start of a population.
+    pub(super) fn scattered(start: &Self, constraints: &Constraints, random: &mut Random) -> Self {
+        let times = 1 + random.below(start.nodes().max(1));
+        start.after_operations(times, constraints, random)
+    }
+
+    /// Returns the network after some uniformly drawn legal operations: `mutate`, repeated.
+    pub(super) fn after_operations(
+        &self,
+        times: usize,
+        constraints: &Constraints,
+        random: &mut Random,
+    ) -> Self {
+        let mut reach = Reach::default();
+        let mut dag = self.to_dag();
+        for _ in 0..times {
+            let Some(operation) = Operation::draw_legal(&dag, constraints, random, &mut reach)
+            else {
+                break;
+            };
+            operation.apply(&mut dag, &mut reach);
+        }
+        self.changed_to(&dag)
+    }
+
+    /// Returns the individual whose network is `dag`, with the scores of the unchanged families.
+    pub(super) fn changed_to(&self, dag: &Dag) -> Self {
+        let mut changed = self.clone();
+        for node in NodeIdx::all(self.nodes()) {
+            if *self.families[node.index()] != *dag.parents(node) {
+                changed.set_family(node, dag.parents(node).into());
+            }
+        }
+        changed
+    }
+
+    /// Gives a node new parents, whose score is not known.
+    pub(super) fn set_family(&mut self, node: NodeIdx, parents: Arc<[NodeIdx]>) {
+        self.families[node.index()] = parents;
+        self.locals[node.index()] = UNKNOWN;
+        self.score = LogScore::IMPOSSIBLE;
+    }
+
+    /// Copies the family of a node with its local score; the sum waits for
+    /// [`Self::add_up`] or [`Self::ask`].
+    pub(super) fn copy_family(&mut self, node: NodeIdx, donor: &Self) {
+        self.families[node.index()] = Arc::clone(&donor.families[node.index()]);
+        self.locals[node.index()] = donor.locals[node.index()];
+        self.score = LogScore::IMPOSSIBLE;
+    }
+
+    /// Asks for the local scores that are not known, in node order.
+    ///
+    /// # Errors
+    /// If the budget is used up; what was answered until then is kept.
+    pub(super) fn ask(&mut self, evaluator: &mut Evaluator) -> Result<(), OutOfBudget> {
+        for node in NodeIdx::all(self.nodes()) {
+            if self.locals[node.index()] == UNKNOWN {
+                let parents = &self.families[node.index()];
+                self.locals[node.index()] = evaluator.local(node, parents)?;
+            }
+        }
+        self.add_up();
+        Ok(())
+    }
+
+    /// Tells whether all local scores are known.
+    pub(super) fn is_scored(&self) -> bool {
+        !self.locals.contains(&UNKNOWN)
+    }
+
+    /// Returns the score; impossible while a local score is unknown.
+    pub(super) fn score(&self) -> LogScore {
+        self.score
+    }
+
+    /// Returns a node's parents in order.
+    pub(super) fn parents(&self, node: NodeIdx) -> &[NodeIdx] {
+        &self.families[node.index()]
+    }
+
+    /// Returns the number of nodes.
+    pub(super) fn nodes(&self) -> usize {
+        self.families.len()
+    }
+
+    /// Tells whether the edge is there.
+    pub(super) fn has_edge(&self, from: NodeIdx, to: NodeIdx) -> bool {
+        self.parents(to).binary_search(&from).is_ok()
+    }
+
+    /// Returns the edges, ordered by child, then parent.
+    pub(super) fn edges(&self) -> impl Iterator<Item = (NodeIdx, NodeIdx)> + '_ {
+        NodeIdx::all(self.nodes())
+            .flat_map(move |to| self.parents(to).iter().map(move |&from| (from, to)))
+    }
+
+    /// Tells whether a directed path leads from `start` to `goal` (a node reaches itself): a walk
+    /// over the goal's ancestors, cheaper than building the graph for a few questions.
+    pub(super) fn reaches(&self, start: NodeIdx, goal: NodeIdx) -> bool {
+        let mut seen = vec![false; self.nodes()];
+        let mut stack = vec![goal];
+        while let Some(node) = stack.pop() {
+            if node == start {
+                return true;
+            }
+            if !std::mem::replace(&mut seen[node.index()], true) {
+                stack.extend(self.parents(node));
+            }
+        }
+        false
+    }
+
+    /// Returns the network as a graph.
+    pub(super) fn to_dag(&self) -> Dag {
+        let mut reach = Reach::default();
+        let mut dag = Dag::empty(self.nodes());
+        for (from, to) in self.edges() {
+            let added = dag.add_edge_with(from, to, &mut reach);
+            debug_assert!(added.is_ok(), "an individual is acyclic");
+        }
+        dag
+    }
+
+    /// Returns the network as a row.
+    pub(super) fn row(&self) -> EliteRow {
+        let structure = Structure::from_families(self.families.clone());
+        EliteRow {
+            structure,
+            score: self.score,
+        }
+    }
+
+    /// Sums up the local scores if all are known.
+    pub(super) fn add_up(&mut self) {
+        let known = self.is_scored();
+        self.score = if known {
+            LogScore::new(self.locals.iter().sum())
+        } else {
+            LogScore::IMPOSSIBLE
+        };
+    }
+}
+
+/// Returns the place of the best; the first of equals.
+pub(super) fn best_of<'a>(individuals: impl IntoIterator<Item = &'a Individual>) -> usize {
+    let mut best = (0, LogScore::IMPOSSIBLE);
+    for (place, individual) in individuals.into_iter().enumerate() {
+        if individual.score() > best.1 {
+            best = (place, individual.score());
+        }
+    }
+    best.0
+}
+
+/// Tells whether the constraints leave the network as it is: there is no legal operation. Nothing
+/// can then be searched, since required edges stay and no other can ever come.
+pub(super) fn is_frozen(dag: &Dag, constraints: &Constraints) -> bool {
+    let n = dag.nodes();
+    let mut reach = Reach::default();
+    !(0..Operation::count(n))
+        .any(|number| Operation::from_number(number, n).is_legal(dag, constraints, &mut reach))
+}
+
+/// Appends individuals to a stored state: a row and the local scores of each.
+pub(super) fn save_all<'a>(
+    individuals: impl IntoIterator<Item = &'a Individual>,
+    saved: &mut SavedChain,
+) {
+    for individual in individuals {
+        saved.rows.push(individual.row());
+        saved.numbers.extend(&individual.locals);
+    }
+}
+
+/// Reads all stored individuals, and returns them with the numbers that follow theirs.
+///
+/// # Errors
+/// If a network is cyclic, breaks a constraint, or has no score for each node.
+pub(super) fn load_all<'a>(
+    saved: &'a SavedChain,
+    constraints: &Constraints,
+) -> Result<(Vec<Individual>, &'a [f64]), UnfitState> {
+    let n = constraints.nodes();
+    let mut numbers = saved.numbers.as_slice();
+    let mut individuals = Vec::with_capacity(saved.rows.len());
+    for row in &saved.rows {
+        let dag = row.structure.to_dag().map_err(|_| UnfitState)?;
+        let (locals, rest) = numbers.split_at_checked(n).ok_or(UnfitState)?;
+        numbers = rest;
+        if !constraints.hold_for(&dag) || locals.iter().any(|local| local.is_nan()) {
+            return Err(UnfitState);
+        }
+        let families = row.structure.families().to_vec();
+        let locals = locals.to_vec();
+        let mut individual = Individual {
+            families,
+            locals,
+            score: LogScore::IMPOSSIBLE,
+        };
+        individual.add_up();
+        individuals.push(individual);
+    }
+    Ok((individuals, numbers))
+}
+
+/// Splits `count` individuals off the end, all of which must be scored.
+///
+/// # Errors
+/// If there are fewer, or one is not scored.
+pub(super) fn split_scored(
+    individuals: &mut Vec<Individual>,
+    count: u64,
+) -> Result<Vec<Individual>, UnfitState> {
+    let split = split_any(individuals, count)?;
+    if split.iter().all(Individual::is_scored) {
+        Ok(split)
+    } else {
+        Err(UnfitState)
+    }
+}
+
+/// Splits `count` individuals off the end, scored or not.
+///
+/// # Errors
+/// If there are fewer.
+pub(super) fn split_any(
+    individuals: &mut Vec<Individual>,
+    count: u64,
+) -> Result<Vec<Individual>, UnfitState> {
+    let count = usize::try_from(count).map_err(|_| UnfitState)?;
+    let kept = individuals.len().checked_sub(count).ok_or(UnfitState)?;
+    Ok(individuals.split_off(kept))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{dag, evaluator, strong_table};
+    use super::*;
+    use crate::ids::Seed;
+
+    #[test]
+    fn only_changed_families_are_asked_for() {
+        let mut evaluator = evaluator(&strong_table());
+        let mut start = Individual::of(&dag(4, &[(0, 1), (1, 2)]));
+        assert_eq!(start.score(), LogScore::IMPOSSIBLE);
+        start.ask(&mut evaluator).unwrap();
+        assert_eq!(evaluator.evaluations(), 4);
+        let graph = dag(4, &[(0, 1), (2, 1), (2, 3)]);
+        let mut changed = start.changed_to(&graph);
+        assert!(!changed.is_scored());
+        changed.ask(&mut evaluator).unwrap();
+        assert_eq!(
+            evaluator.evaluations(),
+            4 + 3,
+            "the families of 1, 2 and 3 are new"
+        );
+        assert_eq!(changed.score(), evaluator.structure(&graph).unwrap());
+        let inherited = Individual::from_families(changed.families.clone(), [&start, &changed]);
+        assert_eq!(inherited, changed);
+    }
+
+    #[test]
+    fn a_budget_that_ends_in_the_middle_keeps_what_was_answered() {
+        let mut evaluator = evaluator(&strong_table());
+        evaluator.set_limit(3);
+        let mut individual = Individual::of(&dag(4, &[(0, 1)]));
+        assert_eq!(individual.ask(&mut evaluator), Err(OutOfBudget));
+        assert_eq!(evaluator.evaluations(), 3);
+        evaluator.set_limit(4);
+        assert_eq!(individual.ask(&mut evaluator), Ok(()));
+        assert!(individual.is_scored());
+    }
+
+    #[test]
+    fn stored_individuals_come_back_as_they_were() {
+        let mut evaluator = evaluator(&strong_table());
+        let mut known = Individual::of(&dag(4, &[(0, 1), (1, 2)]));
+        known.ask(&mut evaluator).unwrap();
+        let open = known.after_operations(2, evaluator.constraints(), &mut Random::new(Seed(1)));
+        let mut saved = SavedChain::default();
+        save_all([&known, &open], &mut saved);
+        saved.numbers.push(7.0);
+        let (loaded, rest) = load_all(&saved, evaluator.constraints()).unwrap();
+        assert_eq!((loaded, rest), (vec![known, open], &[7.0][..]));
+        saved.numbers.truncate(6);
+        assert_eq!(
+            load_all(&saved, evaluator.constraints()).unwrap_err(),
+            UnfitState
+        );
+    }
+
+    #[test]
+    fn reaching_agrees_with_the_graph() {
+        let constraints = Constraints::none(7);
+        let mut random = Random::new(Seed(2));
+        let mut reach = Reach::default();
+        for _ in 0..50 {
+            let start = Individual::of(&Dag::empty(7));
+            let individual = Individual::scattered(&start, &constraints, &mut random);
+            let graph = individual.to_dag();
+            for (a, b) in NodeIdx::all(7).flat_map(|a| NodeIdx::all(7).map(move |b| (a, b))) {
+                assert_eq!(individual.reaches(a, b), graph.reaches(a, b, &mut reach));
+            }
+        }
+    }
+
+    #[test]
+    fn a_network_is_frozen_only_if_nothing_may_change() {
+        let none = Constraints::none(1);
+        assert!(is_frozen(&Dag::empty(1), &none));
+        assert!(!is_frozen(&Dag::empty(2), &Constraints::none(2)));
+    }
+}
