@@ -2,6 +2,7 @@
 //! value that the engine takes.
 
 use crate::failure::Failure;
+use crate::other_searches::OtherSearchArgs;
 use crate::units::{parse_size, parse_stagnation, parse_time};
 use clap::{Args, ValueEnum};
 use rlbayes_common::data::{
@@ -284,6 +285,8 @@ pub(crate) struct SearchArgs {
     /// hc: random operations before each further climb
     #[arg(long, value_name = "P", default_value_t = 1)]
     pub(crate) perturb: u64,
+    #[command(flatten)]
+    pub(crate) others: OtherSearchArgs,
 }
 
 /// The searches by name.
@@ -297,6 +300,16 @@ pub(crate) enum SearchName {
     Hc,
     /// Tabu search.
     Tabu,
+    /// Simulated annealing.
+    Sa,
+    /// A genetic algorithm.
+    Ga,
+    /// Invasive weed optimisation.
+    Iwo,
+    /// The football team training algorithm.
+    Ftta,
+    /// Particle swarm optimisation.
+    BncPso,
 }
 
 /// See [`Explore`].
@@ -356,6 +369,11 @@ impl SearchArgs {
                 perturb: self.perturb,
             }),
             SearchName::Tabu => SearchSpec::Tabu(TabuParams::default()),
+            SearchName::Sa => SearchSpec::Annealing(self.others.annealing()),
+            SearchName::Ga => SearchSpec::Genetic(self.others.genetic()),
+            SearchName::Iwo => SearchSpec::Weeds(self.others.weeds()),
+            SearchName::Ftta => SearchSpec::Football(self.others.football()),
+            SearchName::BncPso => SearchSpec::Particles(self.others.particles()),
         };
         spec.check().map_err(Failure::input)?;
         Ok(spec)

@@ -5,6 +5,7 @@ mod failure;
 mod learn;
 mod local;
 mod machine;
+mod other_searches;
 mod output;
 mod progress;
 mod state_dir;
@@ -77,7 +78,7 @@ fn main() -> ExitCode {
 
 fn run(command: &Command) -> Result<(), Failure> {
     match command {
-        Command::Learn(args) => learn::run(args, &*interrupt_flag()?),
+        Command::Learn(args) => learn::run(args, interrupt_flag()?.as_ref()),
         Command::Score(args) => tools::score(args),
         Command::Compare(args) => tools::compare_networks(args),
         Command::Sample(args) => tools::sample_rows(args),

@@ -1,6 +1,8 @@
 //! Which search runs, with which settings: the one place that knows all of them by name.
 
-use super::baseline::{HillClimbing, HillClimbingParams, Tabu, TabuParams};
+use super::baseline::{Annealing, AnnealingParams, Football, FootballParams};
+use super::baseline::{Genetic, GeneticParams, HillClimbing, HillClimbingParams};
+use super::baseline::{Particles, ParticlesParams, Tabu, TabuParams, Weeds, WeedsParams};
 use super::chain::{Chain, SavedChain, UnfitState};
 use super::paper::{PaperParams, PaperWalk};
 use super::problem::{Evaluator, Problem};
@@ -20,6 +22,16 @@ pub enum SearchSpec {
     HillClimbing(HillClimbingParams),
     /// Tabu search.
     Tabu(TabuParams),
+    /// Simulated annealing.
+    Annealing(AnnealingParams),
+    /// A genetic algorithm.
+    Genetic(GeneticParams),
+    /// Invasive weed optimisation.
+    Weeds(WeedsParams),
+    /// The football team training algorithm.
+    Football(FootballParams),
+    /// Particle swarm optimisation for Bayesian networks.
+    Particles(ParticlesParams),
 }
 
 /// Why settings can't be used.
@@ -36,10 +48,23 @@ pub enum ParamError {
     /// A temperature is negative or not a number.
     #[error("the temperature is {0} (expected a number of at least 0)")]
     Temperature(f64),
+    /// Something is too small.
+    #[error("{name} is {value} (expected at least {least})")]
+    TooFew {
+        /// Which setting.
+        name: &'static str,
+        /// Its value.
+        value: usize,
+        /// The least that it can be.
+        least: usize,
+    },
     /// A Q-table is too short.
     #[error("a Q-table of {0} rows is too short (expected at least 2)")]
     TableRows(usize),
 }
+
+/// What a node's family in a member of a population takes at most, with its share of the rest.
+const BYTES_A_FAMILY: usize = 96;
 
 impl SearchSpec {
     /// Checks the settings.
@@ -52,6 +77,13 @@ impl SearchSpec {
                 Ok(())
             } else {
                 Err(ParamError::Probability { name, value })
+            }
+        };
+        let least = |name, value, least| {
+            if value < least {
+                Err(ParamError::TooFew { name, value, least })
+            } else {
+                Ok(())
             }
         };
         let table = |rows| {
@@ -75,6 +107,20 @@ impl SearchSpec {
                 probability("theta", params.theta)?;
                 table(params.table_rows)
             }
+            Self::Annealing(params) => {
+                if !(params.temperature >= 0.0 && params.temperature.is_finite()) {
+                    return Err(ParamError::Temperature(params.temperature));
+                }
+                probability("the cooling factor", params.cooling)
+            }
+            Self::Genetic(params) => {
+                probability("the crossover rate", params.crossover)?;
+                probability("the mutation rate", params.mutation)?;
+                least("the population", params.population, 2)
+            }
+            Self::Weeds(params) => least("the first colony", params.initial, 1),
+            Self::Football(params) => least("the population", params.population, 1),
+            Self::Particles(params) => least("the swarm", params.swarm, 1),
             Self::HillClimbing(_) | Self::Tabu(_) => Ok(()),
         }
     }
@@ -87,6 +133,11 @@ impl SearchSpec {
             Self::Paper(_) => "paper",
             Self::HillClimbing(_) => "hc",
             Self::Tabu(_) => "tabu",
+            Self::Annealing(_) => "sa",
+            Self::Genetic(_) => "ga",
+            Self::Weeds(_) => "iwo",
+            Self::Football(_) => "ftta",
+            Self::Particles(_) => "bnc-pso",
         }
     }
 
@@ -106,13 +157,22 @@ impl SearchSpec {
         match self {
             Self::RlBayes(params) => RlBayes::bytes_for(nodes, params),
             Self::Paper(params) => params.table_rows * nodes * 64,
-            Self::HillClimbing(_) | Self::Tabu(_) => RlBayes::bytes_for(
-                nodes,
-                &RlBayesParams {
+            Self::HillClimbing(_) | Self::Tabu(_) => {
+                let position_alone = RlBayesParams {
                     table_rows: 2,
                     ..Default::default()
-                },
-            ),
+                };
+                RlBayes::bytes_for(nodes, &position_alone)
+            }
+            Self::Annealing(_) => nodes * BYTES_A_FAMILY,
+            Self::Genetic(params) => 2 * params.population * nodes * BYTES_A_FAMILY,
+            Self::Weeds(params) => {
+                params.maximum * (params.seeds_most + 1) * nodes * BYTES_A_FAMILY
+            }
+            Self::Football(params) => {
+                params.bytes(nodes) + params.population * nodes * BYTES_A_FAMILY
+            }
+            Self::Particles(params) => 3 * params.swarm * nodes * BYTES_A_FAMILY,
         }
     }
 
@@ -139,6 +199,11 @@ impl SearchSpec {
                 Box::new(HillClimbing::new(evaluator, start, seed, params))
             }
             Self::Tabu(params) => Box::new(Tabu::new(evaluator, start, seed, params)),
+            Self::Annealing(params) => Box::new(Annealing::new(evaluator, start, seed, params)),
+            Self::Genetic(params) => Box::new(Genetic::new(evaluator, start, seed, params)),
+            Self::Weeds(params) => Box::new(Weeds::new(evaluator, start, seed, params)),
+            Self::Football(params) => Box::new(Football::new(evaluator, start, seed, params)),
+            Self::Particles(params) => Box::new(Particles::new(evaluator, start, seed, params)),
         }
     }
 
@@ -168,6 +233,15 @@ impl SearchSpec {
                 Box::new(HillClimbing::resume(evaluator, start, params, saved)?)
             }
             Self::Tabu(params) => Box::new(Tabu::resume(evaluator, start, params, saved)?),
+            Self::Annealing(params) => {
+                Box::new(Annealing::resume(evaluator, start, params, saved)?)
+            }
+            Self::Genetic(params) => Box::new(Genetic::resume(evaluator, start, params, saved)?),
+            Self::Weeds(params) => Box::new(Weeds::resume(evaluator, start, params, saved)?),
+            Self::Football(params) => Box::new(Football::resume(evaluator, start, params, saved)?),
+            Self::Particles(params) => {
+                Box::new(Particles::resume(evaluator, start, params, saved)?)
+            }
         })
     }
 
@@ -176,7 +250,7 @@ impl SearchSpec {
         let evaluator = Evaluator::new(Arc::clone(problem));
         match self {
             Self::RlBayes(_) | Self::HillClimbing(_) => evaluator.skipping_hopeless(),
-            Self::Paper(_) | Self::Tabu(_) => evaluator,
+            _ => evaluator,
         }
     }
 }

@@ -20,8 +20,10 @@ pub(crate) fn dependent_table(nodes: usize, rows: usize, seed: u64) -> Arc<Table
                 let state = if random.chance(0.3) {
                     random.below(arities[node])
                 } else {
-                    let sum: usize =
-                        parents.iter().map(|&parent| usize::from(columns[parent][row])).sum();
+                    let sum: usize = parents
+                        .iter()
+                        .map(|&parent| usize::from(columns[parent][row]))
+                        .sum();
                     (sum + shift) % arities[node]
                 };
                 u8::try_from(state).unwrap()
@@ -103,7 +105,10 @@ pub(crate) fn random_constraints(table: &Table, random: &mut Random) -> NamedCon
         if random.chance(0.4) {
             let mut shuffled = names.clone();
             random.shuffle(&mut shuffled);
-            named.tiers = shuffled.chunks(n.div_ceil(3)).map(<[String]>::to_vec).collect();
+            named.tiers = shuffled
+                .chunks(n.div_ceil(3))
+                .map(<[String]>::to_vec)
+                .collect();
         }
         if random.chance(0.5) {
             named.max_parents = Some(1 + random.below(3));

@@ -6,12 +6,39 @@ use super::*;
 use crate::ids::{ChainId, Seed};
 use std::sync::Arc;
 
-fn specs() -> [SearchSpec; 4] {
+fn specs() -> [SearchSpec; 9] {
     [
-        SearchSpec::RlBayes(rlbayes::RlBayesParams { stall: 30, ..Default::default() }),
-        SearchSpec::Paper(paper::PaperParams { table_rows: 20, ..Default::default() }),
-        SearchSpec::HillClimbing(HillClimbingParams { restarts: 50, perturb: 3 }),
+        SearchSpec::RlBayes(rlbayes::RlBayesParams {
+            stall: 30,
+            ..Default::default()
+        }),
+        SearchSpec::Paper(paper::PaperParams {
+            table_rows: 20,
+            ..Default::default()
+        }),
+        SearchSpec::HillClimbing(HillClimbingParams {
+            restarts: 50,
+            perturb: 3,
+        }),
         SearchSpec::Tabu(baseline::TabuParams::default()),
+        SearchSpec::Annealing(baseline::AnnealingParams::default()),
+        SearchSpec::Genetic(baseline::GeneticParams {
+            population: 12,
+            ..Default::default()
+        }),
+        SearchSpec::Weeds(baseline::WeedsParams {
+            initial: 5,
+            maximum: 10,
+            ..Default::default()
+        }),
+        SearchSpec::Football(baseline::FootballParams {
+            population: 8,
+            ..Default::default()
+        }),
+        SearchSpec::Particles(baseline::ParticlesParams {
+            swarm: 10,
+            ..Default::default()
+        }),
     ]
 }
 
@@ -37,7 +64,11 @@ fn constraints_hold_in_every_search_for_every_reported_row() {
             assert!(!finds.is_empty());
             for (_, row) in finds {
                 let dag = row.structure.to_dag().unwrap();
-                assert!(problem.constraints().hold_for(&dag), "{} {named:?}", spec.name());
+                assert!(
+                    problem.constraints().hold_for(&dag),
+                    "{} {named:?}",
+                    spec.name()
+                );
             }
         }
     }
@@ -49,7 +80,8 @@ fn every_search_reaches_the_exhaustive_optimum_on_four_nodes() {
         let table = dependent_table(4, 80, seed);
         let problem = problem(&table, &NamedConstraints::default());
         let optimum = exhaustive_optimum(&problem);
-        for spec in specs() {
+        // The populations of the others may converge before; see the tests beside them.
+        for spec in &specs()[..5] {
             let mut chain = spec.start(&problem, ChainId(0), 1, Seed(seed));
             run(chain.as_mut(), 20_000);
             let best = chain.core().best().unwrap().score;
@@ -67,8 +99,11 @@ fn reported_scores_are_those_of_the_definition() {
         run(chain.as_mut(), 500);
         for (_, row) in chain.core_mut().take_finds() {
             let dag = row.structure.to_dag().unwrap();
-            let slow = crate::score::by_definition::structure(&table, problem.scorer().spec(), &dag);
-            let fast = problem.scorer().structure(&dag, &mut crate::data::Counter::default());
+            let slow =
+                crate::score::by_definition::structure(&table, problem.scorer().spec(), &dag);
+            let fast = problem
+                .scorer()
+                .structure(&dag, &mut crate::data::Counter::default());
             assert_eq!(row.score, fast, "{}", spec.name());
             assert!((row.score.value() - slow.value()).abs() < 1e-6);
         }
@@ -124,7 +159,11 @@ fn no_search_goes_past_its_evaluation_budget() {
             let mut chain = spec.start(&problem, ChainId(0), 1, Seed(2));
             chain.core_mut().evaluator.set_limit(limit);
             run(chain.as_mut(), 100_000);
-            assert!(chain.core().evaluator.evaluations() <= limit, "{}", spec.name());
+            assert!(
+                chain.core().evaluator.evaluations() <= limit,
+                "{}",
+                spec.name()
+            );
             // More budget, and it goes on.
             chain.core_mut().evaluator.set_limit(limit + 10_000);
             run(chain.as_mut(), 100);

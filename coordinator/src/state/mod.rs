@@ -56,6 +56,11 @@ pub enum Cooperation {
     Off,
 }
 
+/// Nats a node by which a chain may be behind the pool's best before it is sent rows to catch up.
+/// On large networks chains improve different regions, and recombining early adds their gains up;
+/// near the end chains differ by less, and are left alone to stay different.
+const LAG_PER_NODE: f64 = 0.5;
+
 /// When the best row was found, and by what.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
@@ -206,7 +211,7 @@ impl State {
                 if self.stopped.is_some() || self.chains[&chain].standing != Standing::Running {
                     Answer::Stop
                 } else {
-                    let seeds = if wants_seeds {
+                    let seeds = if wants_seeds || self.lags(chain) {
                         self.seeds_for(chain)
                     } else {
                         None
@@ -264,6 +269,19 @@ impl State {
         state.reseeds += 1;
         self.seeds_sent += seeds.rows.len() as u64;
         Some(seeds)
+    }
+
+    /// Tells whether a chain is so far behind the pool's best that it should catch up.
+    fn lags(&self, chain: ChainId) -> bool {
+        let (Some(best), Some(own)) = (self.pool.best(), self.pool.best_of(chain)) else {
+            return false;
+        };
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "at most NodeIdx::MAX_NODES nodes"
+        )]
+        let nodes = best.structure.nodes() as f64;
+        best.score.value() - own.score.value() > LAG_PER_NODE * nodes
     }
 
     /// Tells why the search is over where no chain can go on.

@@ -62,17 +62,13 @@ impl HillClimbing {
         let &[restarts_made] = saved.integers.as_slice() else {
             return Err(UnfitState);
         };
-        let start = match saved.rows.as_slice() {
-            [] => start,
-            [current] => current.structure.to_dag().map_err(|_| UnfitState)?,
-            _ => return Err(UnfitState),
-        };
-        let core = ChainCore::resume(evaluator, saved);
+        let mut core = ChainCore::resume(evaluator, saved);
+        let position = core.stand_again(&saved.rows)?;
         Ok(Self {
             core,
             params,
             start,
-            position: None,
+            position,
             restarts_made,
         })
     }

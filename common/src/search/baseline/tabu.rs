@@ -65,18 +65,14 @@ impl Tabu {
         let Some((&without_gain, visited)) = saved.integers.split_first() else {
             return Err(UnfitState);
         };
-        let start = match saved.rows.as_slice() {
-            [] => start,
-            [current] => current.structure.to_dag().map_err(|_| UnfitState)?,
-            _ => return Err(UnfitState),
-        };
-        let core = ChainCore::resume(evaluator, saved);
+        let mut core = ChainCore::resume(evaluator, saved);
+        let position = core.stand_again(&saved.rows)?;
         let visited = visited.iter().copied().collect();
         Ok(Self {
             core,
             params,
             start,
-            position: None,
+            position,
             visited,
             without_gain,
         })

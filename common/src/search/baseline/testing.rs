@@ -71,7 +71,8 @@ pub(super) fn evaluator(table: &Arc<Table>) -> Evaluator {
 /// Returns an evaluator of a table's BIC under constraints.
 pub(super) fn constrained(table: &Arc<Table>, constraints: Constraints) -> Evaluator {
     let scorer = Scorer::new(Arc::clone(table), ScoreSpec::BIC);
-    Evaluator::new(Arc::new(Problem::new(scorer, constraints, 1 << 20)))
+    let start = constraints.required().clone();
+    Evaluator::new(Arc::new(Problem::new(scorer, constraints, start, 1 << 20)))
 }
 
 /// Returns a graph of numbered edges.

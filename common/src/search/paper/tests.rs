@@ -29,12 +29,20 @@ fn walk_on(table: &Arc<DataTable>, params: PaperParams, seed: u64) -> PaperWalk 
 fn the_papers_first_example_is_written_into_the_table() {
     let mut walk = walk_on(&example_table(), PaperParams::default(), 1);
     let (one, two) = (NodeIdx::new(0), NodeIdx::new(1));
-    let first = walk.scored_row(&Structure::of(&walk.start.clone())).unwrap();
+    let first = walk
+        .scored_row(&Structure::of(&walk.start.clone()))
+        .unwrap();
     walk.current = walk.table.insert(first);
     let before = walk.current;
     walk.try_operation(Operation::Delete(one, two)).unwrap();
-    assert_eq!(walk.cell(before, Operation::Delete(one, two)), Some(f64::NEG_INFINITY));
-    assert_eq!(walk.current, before, "an operation that fails moves nowhere");
+    assert_eq!(
+        walk.cell(before, Operation::Delete(one, two)),
+        Some(f64::NEG_INFINITY)
+    );
+    assert_eq!(
+        walk.current, before,
+        "an operation that fails moves nowhere"
+    );
     walk.try_operation(Operation::Add(one, two)).unwrap();
     let after = walk.current;
     assert_ne!(after, before);
@@ -42,20 +50,29 @@ fn the_papers_first_example_is_written_into_the_table() {
     let back = walk.cell(after, Operation::Delete(one, two)).unwrap();
     assert_eq!(format!("{benefit:.4}"), "3.5128");
     assert_eq!(format!("{back:.4}"), "-3.5128");
-    assert_eq!(walk.cell(after, Operation::Add(one, two)), None, "other cells are untried");
+    assert_eq!(
+        walk.cell(after, Operation::Add(one, two)),
+        None,
+        "other cells are untried"
+    );
 }
 
 #[test]
 fn a_gain_of_zero_is_not_the_same_as_untried() {
     let mut walk = walk_on(&example_table(), PaperParams::default(), 1);
     let (one, two) = (NodeIdx::new(0), NodeIdx::new(1));
-    let first = walk.scored_row(&Structure::of(&walk.start.clone())).unwrap();
+    let first = walk
+        .scored_row(&Structure::of(&walk.start.clone()))
+        .unwrap();
     walk.current = walk.table.insert(first);
     walk.try_operation(Operation::Add(one, two)).unwrap();
     let here = walk.current;
     walk.try_operation(Operation::Reverse(one, two)).unwrap();
     assert_eq!(walk.cell(here, Operation::Reverse(one, two)), Some(0.0));
-    assert_eq!(walk.cell(walk.current, Operation::Reverse(two, one)), Some(-0.0));
+    assert_eq!(
+        walk.cell(walk.current, Operation::Reverse(two, one)),
+        Some(-0.0)
+    );
 }
 
 #[test]
@@ -63,7 +80,12 @@ fn the_table_never_has_more_rows_than_its_limit_and_keeps_the_best() {
     let table = dependent_table(6, 80, 3);
     for evict in [Evict::Protect, Evict::Best] {
         for explore in [Explore::Untried, Explore::All] {
-            let params = PaperParams { table_rows: 5, evict, explore, ..Default::default() };
+            let params = PaperParams {
+                table_rows: 5,
+                evict,
+                explore,
+                ..Default::default()
+            };
             let mut walk = walk_on(&table, params, 2);
             for _ in 0..3000 {
                 walk.step();
@@ -88,12 +110,21 @@ fn iterations_count_failed_operations_and_evaluations_do_not() {
 
 #[test]
 fn a_walk_without_a_legal_operation_is_exhausted() {
-    let named = NamedConstraints { max_parents: Some(0), ..Default::default() };
+    let named = NamedConstraints {
+        max_parents: Some(0),
+        ..Default::default()
+    };
     let problem = problem(&dependent_table(3, 40, 1), &named);
     let evaluator = Evaluator::new(Arc::clone(&problem));
-    let mut walk =
-        PaperWalk::new(evaluator, problem.start().clone(), Seed(1), PaperParams::default());
-    let end = (0..1000).map(|_| walk.step()).find(|outcome| *outcome != StepOutcome::Ran);
+    let mut walk = PaperWalk::new(
+        evaluator,
+        problem.start().clone(),
+        Seed(1),
+        PaperParams::default(),
+    );
+    let end = (0..1000)
+        .map(|_| walk.step())
+        .find(|outcome| *outcome != StepOutcome::Ran);
     assert_eq!(end, Some(StepOutcome::Exhausted));
 }
 
@@ -106,21 +137,35 @@ fn seeds_enter_the_table_and_with_theta_one_become_current() {
     }
     let best = other.core().best().cloned().unwrap();
     for (theta, current) in [(1.0, 1), (0.0, 0)] {
-        let params = PaperParams { theta, ..Default::default() };
+        let params = PaperParams {
+            theta,
+            ..Default::default()
+        };
         let mut walk = walk_on(&table, params, 1);
         walk.step();
-        walk.give_seeds(Seeds { rows: vec![best.clone()], draw: Seed(1) });
+        walk.give_seeds(Seeds {
+            rows: vec![best.clone()],
+            draw: Seed(1),
+        });
         walk.step();
         let seeds = walk.core().seeds;
-        assert_eq!((seeds.received, seeds.entered, seeds.made_current), (1, 1, current));
-        assert_eq!(walk.core().best().map(|row| row.score) == Some(best.score), theta > 0.5);
+        assert_eq!(
+            (seeds.received, seeds.entered, seeds.made_current),
+            (1, 1, current)
+        );
+        assert_eq!(
+            walk.core().best().map(|row| row.score) == Some(best.score),
+            theta > 0.5
+        );
     }
 }
 
 #[test]
 fn softmax_draws_follow_the_benefits() {
     let mut walk = walk_on(&example_table(), PaperParams::default(), 1);
-    let row = walk.scored_row(&Structure::of(&walk.start.clone())).unwrap();
+    let row = walk
+        .scored_row(&Structure::of(&walk.start.clone()))
+        .unwrap();
     let id = walk.table.insert(row);
     // Six cells; all but two fail, those are 1 nat apart.
     for cell in 0..6 {
@@ -139,6 +184,8 @@ fn softmax_draws_follow_the_benefits() {
         .count();
     // e / (1 + e) = 0.731
     assert!((14_300..14_950).contains(&count), "{count}");
-    let even = (0..draws).filter(|_| walk.table.row(id).draw_any(&mut random) == Some(better)).count();
+    let even = (0..draws)
+        .filter(|_| walk.table.row(id).draw_any(&mut random) == Some(better))
+        .count();
     assert!((9_700..10_300).contains(&even), "{even}");
 }

@@ -279,10 +279,14 @@ impl RlBayes {
         Ok(())
     }
 
-    /// Theta-transfer to rows from outside: the first is where to start, the second what to
-    /// recombine with.
+    /// Theta-transfer to rows from outside. A stalled chain starts anew from the first and
+    /// recombines with the second; one that still improves but lags far behind recombines what it
+    /// has with the first.
     fn transfer_to_seeds(&mut self, seeds: Seeds) -> Result<(), OutOfBudget> {
-        self.end_run();
+        let stalled = self.wants_seeds();
+        if stalled {
+            self.end_run();
+        }
         self.core.seeds.received += seeds.rows.len() as u64;
         for row in &seeds.rows {
             self.core.seeds.entered += u64::from(self.table.insert(row));
@@ -291,9 +295,29 @@ impl RlBayes {
             return Ok(());
         };
         self.core.seeds.made_current += 1;
+        if !stalled {
+            return self.catch_up(base);
+        }
         let mate = seeds.rows.last().filter(|_| seeds.rows.len() > 1);
         let mut draw = Random::new(seeds.draw);
         self.restart_from(base, mate, &mut draw)
+    }
+
+    /// Recombines the best of the run with a better row, and goes on from the child.
+    fn catch_up(&mut self, better: &EliteRow) -> Result<(), OutOfBudget> {
+        let (Stage::Exploring(position), Some(own)) = (&mut self.stage, &self.run_best) else {
+            return Ok(());
+        };
+        let evaluator = &mut self.core.evaluator;
+        let child = recombine(own, better, evaluator)?;
+        position.move_to(child.structure.families(), evaluator)?;
+        position.climb(evaluator, &mut self.core.random)?;
+        position.mark();
+        let row = position.row();
+        self.core.offer(row.score, || row.clone());
+        self.run_best = Some(row);
+        self.since_best = 0;
+        Ok(())
     }
 
     fn transfer_to_own_row(&mut self) -> Result<(), OutOfBudget> {

@@ -1,8 +1,8 @@
 use super::*;
+use crate::graph::Reach;
 use crate::ids::ChainId;
 use crate::search::test_tables::{dependent_table, problem, random_constraints};
 use crate::search::{NamedConstraints, Operation, SearchSpec};
-use crate::graph::Reach;
 use proptest::prelude::*;
 use std::sync::Arc;
 
@@ -66,7 +66,9 @@ fn gains_of_two_regions_add_up() {
             }
         }
         let structure = crate::elite::Structure::from_families(families);
-        let score = problem.scorer().structure(&structure.to_dag().unwrap(), &mut Default::default());
+        let score = problem
+            .scorer()
+            .structure(&structure.to_dag().unwrap(), &mut Default::default());
         EliteRow { structure, score }
     };
     let (a, b) = (half(&|at| at < 3), half(&|at| at >= 3));
@@ -77,8 +79,17 @@ fn chain(stall: u64) -> RlBayes {
     let table = dependent_table(9, 120, 2);
     let problem = problem(&table, &NamedConstraints::default());
     let evaluator = Evaluator::new(Arc::clone(&problem));
-    let params = RlBayesParams { stall, ..Default::default() };
-    RlBayes::new(evaluator, problem.start().clone(), Seed(5), params, ChainRank { number: 1, of: 2 })
+    let params = RlBayesParams {
+        stall,
+        ..Default::default()
+    };
+    RlBayes::new(
+        evaluator,
+        problem.start().clone(),
+        Seed(5),
+        params,
+        ChainRank { number: 1, of: 2 },
+    )
 }
 
 fn run_until_stalled(chain: &mut RlBayes) {
@@ -97,12 +108,18 @@ fn a_stalled_chain_starts_its_next_run_from_a_seed() {
     run_until_stalled(&mut chain);
     let best = chain.core().best().cloned().unwrap();
     let mate = chain.run_best.clone().unwrap();
-    chain.give_seeds(Seeds { rows: vec![best.clone(), mate], draw: Seed(1) });
+    chain.give_seeds(Seeds {
+        rows: vec![best.clone(), mate],
+        draw: Seed(1),
+    });
     chain.step();
     assert!(!chain.wants_seeds(), "a new run has begun");
     assert_eq!(chain.core().seeds.made_current, 1);
     assert_eq!(chain.core().seeds.received, 2);
-    assert!(chain.core().best().unwrap().score >= best.score, "the best never goes down");
+    assert!(
+        chain.core().best().unwrap().score >= best.score,
+        "the best never goes down"
+    );
     let finds = chain.core_mut().take_finds();
     assert!(finds.iter().any(|(found, _)| *found == Found::Stalled));
 }
