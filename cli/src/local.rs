@@ -257,7 +257,7 @@ impl Driver<'_> {
         let mut next_tick = clock();
         while self.finished.is_none() {
             let event = match reports.recv_timeout(TICK) {
-                Ok(report) => Event::Report(report),
+                Ok(report) => Event::Report(Box::new(report)),
                 Err(RecvTimeoutError::Timeout) => Event::Tick,
                 Err(RecvTimeoutError::Disconnected) => return,
             };

@@ -117,7 +117,6 @@ impl TryRng for Random {
     type Error = Infallible;
 
     fn try_next_u32(&mut self) -> Result<u32, Infallible> {
-        #[expect(clippy::cast_possible_truncation, reason = "the high half is wanted")]
         Ok((self.bits() >> 32) as u32)
     }
 

@@ -2,22 +2,27 @@
 //! come from the search's seed; the chain itself makes something new of the rows.
 
 use super::pool::Pool;
+use super::row::EliteRow;
 use crate::ids::{ChainId, Seed};
 use crate::search::{Random, Seeds};
 
-/// Chooses rows for a chain: the pool's best to start from, and another member to recombine with,
-/// drawn among all rows so that far ones come as often as near ones. None while the pool is empty.
+/// Chooses rows for a chain: the pool's best to start from, and a mate to recombine with. The mate
+/// is drawn among what each of the other chains found best and stalled on, not among the best rows
+/// over all: those are mostly near copies of one another, and a mate that differs is what brings
+/// something new. None while the pool is empty.
 ///
 /// `draw` is mixed from the search's seed, the chain and how often it was reseeded, never from a
 /// worker or the time.
 #[must_use]
 pub fn reseed(pool: &Pool, chain: ChainId, draw: Seed) -> Option<Seeds> {
-    let rows = pool.rows();
-    let best = *rows.first()?;
+    let best = pool.best()?;
     let mut random = Random::new(draw.mix(u64::from(chain.0)));
-    let mate = rows[random.below(rows.len())];
-    Some(Seeds {
-        rows: vec![best.clone(), mate.clone()],
-        draw: Seed(random.bits()),
-    })
+    let of_others: Vec<&EliteRow> = pool
+        .rows_by_chain()
+        .filter(|(finder, _, _)| *finder != chain)
+        .map(|(_, _, row)| row)
+        .collect();
+    let mates = if of_others.is_empty() { pool.rows() } else { of_others };
+    let mate = *random.pick(&mates)?;
+    Some(Seeds { rows: vec![best.clone(), mate.clone()], draw: Seed(random.bits()) })
 }

@@ -12,19 +12,19 @@ pub(crate) fn dependent_table(nodes: usize, rows: usize, seed: u64) -> Arc<Table
     let mut random = Random::new(Seed(seed));
     let arities: Vec<usize> = (0..nodes).map(|_| 2 + random.below(2)).collect();
     let mut columns: Vec<Vec<u8>> = Vec::new();
-    for node in 0..nodes {
+    for (node, &arity) in arities.iter().enumerate() {
         let parents: Vec<usize> = (0..node).filter(|_| random.chance(0.4)).collect();
         let shift = random.below(5);
         let column = (0..rows)
             .map(|row| {
                 let state = if random.chance(0.3) {
-                    random.below(arities[node])
+                    random.below(arity)
                 } else {
                     let sum: usize = parents
                         .iter()
                         .map(|&parent| usize::from(columns[parent][row]))
                         .sum();
-                    (sum + shift) % arities[node]
+                    (sum + shift) % arity
                 };
                 u8::try_from(state).unwrap()
             })

@@ -7,7 +7,7 @@ use rlbayes_common::search::StoppedBy;
 #[derive(Clone, Debug)]
 pub enum Event {
     /// A chain has run a slice.
-    Report(ChainReport),
+    Report(Box<ChainReport>),
     /// Time has passed.
     Tick,
     /// Somebody wants the search to end.

@@ -147,9 +147,9 @@ impl State {
         let mut commands = Vec::new();
         match event {
             Event::Report(report) => match self.plan.pace {
-                Pace::Free => self.take_reports(now, vec![report], &mut commands),
+                Pace::Free => self.take_reports(now, vec![*report], &mut commands),
                 Pace::Lockstep => {
-                    self.rounds.add(report);
+                    self.rounds.add(*report);
                     let running = self.running();
                     if let Some(reports) = self.rounds.complete(running.into_iter()) {
                         self.take_reports(now, reports, &mut commands);

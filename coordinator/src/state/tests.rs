@@ -60,19 +60,28 @@ fn in_lockstep_nobody_is_answered_before_all_have_reported() {
     let find = |score| vec![(Found::Best, row((0, 1), score))];
     assert!(
         state
-            .apply(seconds(1), Event::Report(report(2, 10, &find(-5.0))))
+            .apply(
+                seconds(1),
+                Event::Report(Box::new(report(2, 10, &find(-5.0))))
+            )
             .is_empty()
     );
     assert!(
         state
-            .apply(seconds(1), Event::Report(report(0, 10, &find(-6.0))))
+            .apply(
+                seconds(1),
+                Event::Report(Box::new(report(0, 10, &find(-6.0))))
+            )
             .is_empty()
     );
     assert!(
         state.best().is_none(),
         "nothing is merged before the round is complete"
     );
-    let commands = state.apply(seconds(1), Event::Report(report(1, 10, &find(-7.0))));
+    let commands = state.apply(
+        seconds(1),
+        Event::Report(Box::new(report(1, 10, &find(-7.0)))),
+    );
     assert_eq!(answered(&commands), [0, 1, 2]);
     assert_eq!(state.round(), Round(1));
 }
@@ -91,7 +100,7 @@ fn the_order_of_reports_in_a_round_changes_nothing() {
                 );
                 let finds = [(Found::Stalled, row(edge, score))];
                 let report = report(chain, round * 100, &finds);
-                let commands = state.apply(seconds(round), Event::Report(report));
+                let commands = state.apply(seconds(round), Event::Report(Box::new(report)));
                 all.push(format!("{commands:?}"));
             }
         }
@@ -107,7 +116,7 @@ fn the_order_of_reports_in_a_round_changes_nothing() {
 fn free_running_chains_are_answered_at_once_and_rows_are_stored_first() {
     let mut state = State::new(plan(Pace::Free, Budget::default()));
     let finds = [(Found::Best, row((0, 1), -5.0))];
-    let commands = state.apply(seconds(1), Event::Report(report(1, 10, &finds)));
+    let commands = state.apply(seconds(1), Event::Report(Box::new(report(1, 10, &finds))));
     assert!(
         matches!(commands[0], Command::Journal(_)),
         "stored before it is acknowledged"
@@ -121,10 +130,10 @@ fn a_repeated_or_late_report_changes_nothing() {
     let mut state = State::new(plan(Pace::Free, Budget::default()));
     let newer = report(1, 500, &[(Found::Best, row((0, 1), -5.0))]);
     let older = report(1, 100, &[(Found::Best, row((0, 1), -5.0))]);
-    state.apply(seconds(1), Event::Report(newer.clone()));
+    state.apply(seconds(1), Event::Report(Box::new(newer.clone())));
     let pool = state.pool().clone();
     for late in [older, newer] {
-        let commands = state.apply(seconds(2), Event::Report(late));
+        let commands = state.apply(seconds(2), Event::Report(Box::new(late)));
         let stored = commands
             .iter()
             .any(|command| matches!(command, Command::Journal(_)));
@@ -148,7 +157,7 @@ fn only_a_chain_that_wants_seeds_gets_them_and_lonely_ones_never_do() {
         let mut state = State::new(plan);
         let mut report = report(1, 10, &[(Found::Best, row((0, 1), -5.0))]);
         report.wants_seeds = wants;
-        let commands = state.apply(seconds(1), Event::Report(report));
+        let commands = state.apply(seconds(1), Event::Report(Box::new(report)));
         let seeded = commands.iter().any(|command| {
             matches!(
                 command,
@@ -167,9 +176,18 @@ fn a_budget_ends_the_search_for_every_chain() {
     };
     let mut state = State::new(plan(Pace::Lockstep, budget));
     let find = |score| vec![(Found::Best, row((0, 1), score))];
-    state.apply(seconds(1), Event::Report(report(0, 10, &find(-9.0))));
-    state.apply(seconds(1), Event::Report(report(1, 10, &find(-4.0))));
-    let commands = state.apply(seconds(1), Event::Report(report(2, 10, &find(-8.0))));
+    state.apply(
+        seconds(1),
+        Event::Report(Box::new(report(0, 10, &find(-9.0)))),
+    );
+    state.apply(
+        seconds(1),
+        Event::Report(Box::new(report(1, 10, &find(-4.0)))),
+    );
+    let commands = state.apply(
+        seconds(1),
+        Event::Report(Box::new(report(2, 10, &find(-8.0)))),
+    );
     let stops = commands
         .iter()
         .filter(|command| matches!(command, Command::Answer(_, Answer::Stop)))
@@ -196,11 +214,11 @@ fn time_is_up_in_the_middle_of_a_round() {
     for chain in 0..2 {
         assert!(
             state
-                .apply(seconds(5), Event::Report(report(chain, 10, &[])))
+                .apply(seconds(5), Event::Report(Box::new(report(chain, 10, &[]))))
                 .is_empty()
         );
     }
-    let commands = state.apply(seconds(6), Event::Report(report(2, 10, &[])));
+    let commands = state.apply(seconds(6), Event::Report(Box::new(report(2, 10, &[]))));
     assert!(matches!(
         commands.last(),
         Some(Command::Finished(StoppedBy::Time))
@@ -229,9 +247,9 @@ fn a_search_whose_chains_have_nothing_left_is_exhausted() {
         standing: Standing::Exhausted,
         ..report(chain, 10, &[])
     };
-    state.apply(seconds(1), Event::Report(done(0)));
-    state.apply(seconds(1), Event::Report(done(1)));
-    let commands = state.apply(seconds(1), Event::Report(done(2)));
+    state.apply(seconds(1), Event::Report(Box::new(done(0))));
+    state.apply(seconds(1), Event::Report(Box::new(done(1))));
+    let commands = state.apply(seconds(1), Event::Report(Box::new(done(2))));
     assert!(matches!(
         commands.last(),
         Some(Command::Finished(StoppedBy::Exhausted))
@@ -246,7 +264,10 @@ fn the_best_never_goes_down() {
         let score = -f64::from(step.wrapping_mul(2_654_435_761) % 1000);
         let edge = ((step % 5) as usize, (step % 5) as usize + 1);
         let finds = [(Found::Best, row(edge, score))];
-        state.apply(seconds(1), Event::Report(report(step % 3, 10, &finds)));
+        state.apply(
+            seconds(1),
+            Event::Report(Box::new(report(step % 3, 10, &finds))),
+        );
         let best = state.best().unwrap().score.value();
         assert!(best >= shown);
         shown = best;
