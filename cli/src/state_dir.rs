@@ -97,6 +97,12 @@ impl StateDir {
         let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
         paths.sort();
         for path in paths {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            if name.starts_with(HALF_WRITTEN) {
+                // A kill came between write and rename; the journal's lock is ours.
+                let _ = fs::remove_file(&path);
+                continue;
+            }
             let number = path
                 .file_name()
                 .and_then(|name| name.to_str()?.strip_suffix(".snap")?.parse::<u32>().ok());
@@ -160,6 +166,9 @@ impl StateDir {
     }
 }
 
+/// How the names of files begin that are not yet whole.
+pub(crate) const HALF_WRITTEN: &str = ".rlbayes-";
+
 /// Writes a file so that it is there whole or not at all.
 pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let folder = match path.parent() {
@@ -167,7 +176,7 @@ pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
         _ => Path::new("."),
     };
     let mut file = tempfile::Builder::new()
-        .prefix(".rlbayes-")
+        .prefix(HALF_WRITTEN)
         .tempfile_in(folder)?;
     file.write_all(bytes)?;
     file.as_file().sync_all()?;
