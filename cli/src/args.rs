@@ -72,11 +72,11 @@ impl TableArgs {
         let constants: Vec<&str> = report.constants().collect();
         if !constants.is_empty() {
             warn(format!(
-                "{} hold a single value and stay out of the search: {}",
+                "{} out of the search: {}",
                 if constants.len() == 1 {
-                    "a column"
+                    "a column holds a single value and stays"
                 } else {
-                    "columns"
+                    "columns hold a single value and stay"
                 },
                 shorten(&constants)
             ));

@@ -164,7 +164,10 @@ fn a_killed_search_keeps_every_record_that_it_has_told_of() {
     let left: Vec<PathBuf> = fs::read_dir(state.join("chains"))
         .unwrap()
         .map(|entry| entry.unwrap().path())
-        .filter(|path| path.extension().is_none_or(|ending| ending != "snap"))
+        .filter(|path| {
+            path.extension()
+                .is_none_or(|ending| ending != "snap" && ending != "txt")
+        })
         .collect();
     assert!(left.is_empty(), "half-written files stay: {left:?}");
 }
@@ -269,6 +272,34 @@ fn a_broken_journal_is_set_aside_and_the_search_goes_on() {
         // The chains know their best networks.
         assert!(score(&ran.json()) >= score(&before), "{damage}");
     }
+}
+
+#[test]
+fn without_a_journal_chains_of_another_table_are_not_believed() {
+    let folder = tempfile::tempdir().unwrap();
+    let state = folder.path().join("state");
+    let rows = fs::read_to_string(data("alarm.csv")).unwrap();
+    let half: Vec<&str> = rows.lines().take(501).collect();
+    let half = write(folder.path(), "half.csv", half.join("\n"));
+    let mut args = command(&state, "300ms");
+    let whole = std::mem::replace(&mut args[1], half.to_str().unwrap().to_owned());
+    let before = rlbayes(&args).ok().json();
+    args[1] = whole;
+    fs::write(state.join("journal.redb"), "this is no journal").unwrap();
+    for _ in 0..2 {
+        let ran = rlbayes(&args);
+        assert_eq!(ran.code, Some(2), "{ran:?}");
+        assert!(ran.stderr.contains("another search"), "{ran:?}");
+        assert!(ran.stderr.contains("the data's fingerprint"), "{ran:?}");
+    }
+    // Where nothing tells what the chains belong to, they are set aside.
+    fs::remove_file(state.join("chains/search.txt")).unwrap();
+    let ran = rlbayes(&args).ok();
+    assert!(ran.stderr.contains("0.snap.broken"), "{ran:?}");
+    assert!(
+        score(&ran.json()) < 1.5 * score(&before),
+        "a score of the whole table"
+    );
 }
 
 #[test]
