@@ -1,6 +1,10 @@
 //! Bad flags and bad files: exit code 2, one sentence that says what and where, nothing on stdout,
 //! no panic, and no file left behind.
 
+use rlbayes_common::data::{LoadOptions, parse_table};
+use rlbayes_common::ids::Seed;
+use rlbayes_common::io::{Format, parse_network};
+use rlbayes_common::random::Random;
 use rlbayes_tests::{Ran, Running, binary, data, fixture, fixtures_in, network, rlbayes, write};
 use std::fmt::Write as _;
 use std::fs;
@@ -155,6 +159,67 @@ fn a_cell_of_a_million_characters_is_refused_and_not_repeated() {
         refused(&["score", &asia(), path.to_str().unwrap()]);
         refused(&["convert", path.to_str().unwrap(), "OUT/net.csv"]);
     }
+}
+
+#[test]
+fn damaged_files_are_read_or_refused_but_never_panic() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut random = Random::new(Seed(77));
+    let mut sources: Vec<(Option<Format>, Vec<u8>)> = Vec::new();
+    for ending in ["bif", "xml", "json", "csv", "txt"] {
+        let path = folder.path().join(format!("asia.{ending}"));
+        let args = [
+            "convert",
+            network("asia").to_str().unwrap(),
+            path.to_str().unwrap(),
+        ]
+        .map(str::to_owned);
+        let _ = rlbayes(args).ok();
+        let format = Format::from_path(&path).unwrap();
+        sources.push((Some(format), fs::read(&path).unwrap()));
+    }
+    sources.push((None, fs::read(network("asia")).unwrap()));
+    sources.push((
+        Some(Format::Csv),
+        b",a,b,c\na,0,1,1\nb,0,0,0\nc,0,0,0\n".to_vec(),
+    ));
+    let table = b"a,b,\"c d\"\n1,x,\"u\"\n2,y,v\n1,\"x\",u\n3,z,\"q\"\"q\"\n".to_vec();
+    let mut refusals = 0;
+    for round in 0..6000 {
+        let (format, bytes) = &sources[round % sources.len()];
+        let damaged = damaged(bytes, &mut random);
+        refusals += usize::from(parse_network(*format, &damaged).is_err());
+        let damaged = self::damaged(&table, &mut random);
+        let parsed = parse_table(damaged.as_slice(), &LoadOptions::default());
+        refusals += usize::from(parsed.is_err());
+    }
+    assert!(refusals > 1000, "only {refusals} refusals");
+}
+
+/// Changes, repeats, moves or cuts a few places.
+fn damaged(bytes: &[u8], random: &mut Random) -> Vec<u8> {
+    const MARKS: &[u8] = b"\"',;:|{}()[]<>&/*-#\n\r\t \0\xff\xc3 0e.9";
+    let mut bytes = bytes.to_vec();
+    for _ in 0..=random.below(3) {
+        if bytes.is_empty() {
+            break;
+        }
+        let at = random.below(bytes.len());
+        let end = at + random.below(bytes.len() - at).min(40);
+        match random.below(6) {
+            0 => bytes[at] = MARKS[random.below(MARKS.len())],
+            1 => bytes.insert(at, MARKS[random.below(MARKS.len())]),
+            2 => bytes[at] ^= 1 << random.below(8),
+            3 => bytes.truncate(at),
+            4 => drop(bytes.drain(at..end)),
+            _ => {
+                let piece = bytes[at..end].to_vec();
+                let to = random.below(bytes.len());
+                bytes.splice(to..to, piece);
+            }
+        }
+    }
+    bytes
 }
 
 #[test]

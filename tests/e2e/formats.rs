@@ -337,6 +337,33 @@ fn smoothing_leaves_no_zero() {
 }
 
 #[test]
+fn a_file_that_cannot_be_written_does_not_keep_the_others_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let table = data("alarm.csv");
+    let header = fs::read_to_string(&table).unwrap();
+    let header = header.lines().next().unwrap();
+    let lines = header.split(',').filter(|&name| name != "HR");
+    let required: String = lines.map(|name| format!("{name},HR\n")).collect();
+    let required = write(folder.path(), "required.csv", required);
+    let (bif, csv) = (folder.path().join("x.bif"), folder.path().join("x.csv"));
+    let mut args = vec!["learn", table.to_str().unwrap(), "--json", "--quiet"];
+    args.extend(["--search", "hc", "--iterations", "1"]);
+    args.extend(["--required", required.to_str().unwrap()]);
+    args.extend(["-o", bif.to_str().unwrap(), "-o", csv.to_str().unwrap()]);
+    let ran = rlbayes(args);
+    // A table of probabilities over 36 parents is beyond any file.
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(
+        ran.stderr.starts_with("error: ") && ran.stderr.contains("HR"),
+        "{ran:?}"
+    );
+    assert!(!bif.exists());
+    let found = ran.json()["edges"].as_array().unwrap().len();
+    assert!(found >= 36);
+    assert_eq!(edges(&csv).len(), found);
+}
+
+#[test]
 fn gzipped_networks_are_read() {
     let folder = tempfile::tempdir().unwrap();
     let packed = folder.path().join("asia.bif.gz");
