@@ -6,7 +6,8 @@ use crate::other_searches::OtherSearchArgs;
 use crate::units::{parse_size, parse_stagnation, parse_time};
 use clap::{Args, ValueEnum};
 use rlbayes_common::data::{
-    Bins, DeclaredSchema, LoadOptions, LoadReport, MissingPolicy, Schema, Table, load_table,
+    Bins, DeclaredSchema, LoadOptions, LoadReport, MissingPolicy, Schema, Source, SourceError,
+    Table, load_table,
 };
 use rlbayes_common::graph::Dag;
 use rlbayes_common::io::read_network;
@@ -16,6 +17,7 @@ use rlbayes_common::search::baseline::{HillClimbingParams, TabuParams};
 use rlbayes_common::search::paper::{Evict, Explore, PaperParams};
 use rlbayes_common::search::rlbayes::{Learning, RlBayesParams};
 use rlbayes_common::search::{Budget, NamedConstraints, SearchSpec, Stagnation};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -71,11 +73,11 @@ impl TableArgs {
         let constants: Vec<&str> = report.constants().collect();
         if !constants.is_empty() {
             warn(format!(
-                "{} hold a single value and stay out of the search: {}",
+                "{} out of the search: {}",
                 if constants.len() == 1 {
-                    "a column"
+                    "a column holds a single value and stays"
                 } else {
-                    "columns"
+                    "columns hold a single value and stay"
                 },
                 shorten(&constants)
             ));
@@ -202,13 +204,11 @@ fn read_tiers(path: &Path) -> Result<Vec<Vec<String>>, Failure> {
 /// with # are passed over.
 fn read_name_lists(path: &Path) -> Result<Vec<(usize, Vec<String>)>, Failure> {
     const MOST_BYTES: u64 = 64 << 20;
-    let text = std::fs::metadata(path)
-        .and_then(|about| {
-            if about.len() > MOST_BYTES {
-                return Err(std::io::Error::other("the file is larger than 64 MiB"));
-            }
-            std::fs::read_to_string(path)
-        })
+    let mut text = String::new();
+    std::fs::File::open(path)
+        .map_err(SourceError::from)
+        .and_then(|file| Source::from_reader(file, MOST_BYTES))
+        .and_then(|mut source| Ok(source.read_to_string(&mut text)?))
         .map_err(|error| Failure::file(path, error))?;
     rlbayes_common::io::parse_name_lists(&text).map_err(|error| Failure::file(path, error))
 }

@@ -109,6 +109,12 @@ pub(crate) fn run(args: &LearnArgs, interrupt: &AtomicBool) -> Result<(), Failur
             "--around {node}: there is no such column"
         )));
     }
+    let with_parameters = outputs.iter().any(Output::needs_parameters);
+    let empty = Dag::empty(table.nodes());
+    let unlearned = network_for(&table, &empty, args.alpha, with_parameters)?;
+    for output in &outputs {
+        output.check_names(&unlearned, args.portable_names)?;
+    }
     let prepared = prepare(args, &table)?;
     let job = job(args, &prepared)?;
     let settings = settings(args, &table, &prepared)?;
@@ -118,7 +124,7 @@ pub(crate) fn run(args: &LearnArgs, interrupt: &AtomicBool) -> Result<(), Failur
     let mut finished = None;
     if let Some(folder) = &args.state {
         let (dir, earlier) = StateDir::open(folder, &settings, table.nodes(), keying, |text| {
-            say.note(&text)
+            say.warning(&text);
         })?;
         state_dir = Some(dir);
         if let Some(earlier) = earlier {
@@ -200,7 +206,15 @@ fn finish(
         (compare(truth, &dag), score)
     });
     let with_parameters = outputs.iter().any(Output::needs_parameters);
-    let network = network_for(table, &dag, args.alpha, with_parameters)?;
+    // One file that can't be written keeps neither the others nor the report back.
+    let mut failed = None;
+    let network = match network_for(table, &dag, args.alpha, with_parameters) {
+        Ok(network) => network,
+        Err(failure) => {
+            failed = Some(failure);
+            network_for(table, &dag, args.alpha, false)?
+        }
+    };
     let truth_named = truth.map(|truth| NamedDag::of(table.schema(), truth.clone()));
     let options = OutputOptions {
         portable_names: args.portable_names,
@@ -208,9 +222,12 @@ fn finish(
         truth: truth_named.as_ref(),
     };
     for output in outputs {
-        output.write(&network, options, |warning| {
+        let written = output.write(&network, options, |warning| {
             say.warn(output.path(), warning)
-        })?;
+        });
+        if let Err(failure) = written {
+            failed.get_or_insert(failure);
+        }
     }
     if !args.quiet {
         report(
@@ -234,9 +251,10 @@ fn finish(
             metrics.as_ref(),
         ))?;
     }
-    match outcome.stopped_by {
-        StoppedBy::Interrupt => Err(Failure::Interrupted),
-        _ => Ok(()),
+    match (failed, outcome.stopped_by) {
+        (Some(failure), _) => Err(failure),
+        (None, StoppedBy::Interrupt) => Err(Failure::Interrupted),
+        (None, _) => Ok(()),
     }
 }
 

@@ -13,8 +13,10 @@ mod terminal;
 mod tools;
 mod units;
 
+use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use failure::Failure;
+use std::io::IsTerminal;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -56,15 +58,18 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let matches = with_environment_twins(Cli::command()).get_matches();
-    let cli = match Cli::from_arg_matches(&matches) {
+    let parsed = with_environment_twins(Cli::command())
+        .try_get_matches()
+        .and_then(|matches| Cli::from_arg_matches(&matches));
+    let cli = match parsed {
         Ok(cli) => cli,
-        Err(error) => error.exit(),
+        Err(error) => return not_understood(&error),
     };
     tracing_subscriber::fmt()
         .with_env_filter(
             EnvFilter::try_from_env("RLBAYES_LOG").unwrap_or_else(|_| EnvFilter::new("warn")),
         )
+        .with_ansi(std::io::stderr().is_terminal())
         .with_writer(std::io::stderr)
         .init();
     match run(&cli.command) {
@@ -74,6 +79,27 @@ fn main() -> ExitCode {
             ExitCode::from(failure.exit_code())
         }
     }
+}
+
+/// Shows the help that was asked for, or says in one sentence what is wrong with the flags.
+fn not_understood(error: &clap::Error) -> ExitCode {
+    if !error.use_stderr() || error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        error.exit();
+    }
+    let text = error.to_string();
+    let mut paragraphs = text.split("\n\n").map(|paragraph| {
+        let lines: Vec<&str> = paragraph.lines().map(str::trim).collect();
+        lines.join(" ")
+    });
+    let first = paragraphs.next().unwrap_or_default();
+    let mut sentence = first.trim_start_matches("error: ").to_owned();
+    let similar = paragraphs.find(|paragraph| paragraph.contains("similar"));
+    if let Some(tip) = similar {
+        sentence = format!("{sentence} ({})", tip.trim_start_matches("tip: "));
+    }
+    let failure = Failure::input(format!("{sentence}; try --help"));
+    terminal::say_failure(&failure);
+    ExitCode::from(failure.exit_code())
 }
 
 fn run(command: &Command) -> Result<(), Failure> {

@@ -2,7 +2,9 @@
 //! can't be written is known before the search begins.
 
 use crate::failure::Failure;
-use crate::state_dir::write_whole;
+use crate::state_dir::{HALF_WRITTEN, write_whole};
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use rlbayes_common::data::Table;
 use rlbayes_common::fit::fit;
 use rlbayes_common::graph::Dag;
@@ -10,6 +12,7 @@ use rlbayes_common::io::{
     Around, Format, WriteError, WriteOptions, portability_warnings, write_network,
 };
 use rlbayes_common::network::{NamedDag, NetworkFile};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// A file to be written, checked as far as that is possible beforehand.
@@ -45,7 +48,7 @@ impl Output {
             ));
         }
         tempfile::Builder::new()
-            .prefix(".rlbayes-")
+            .prefix(HALF_WRITTEN)
             .tempfile_in(folder)
             .map_err(|error| {
                 Failure::file(path, format!("cannot write into this folder: {error}"))
@@ -64,6 +67,25 @@ impl Output {
     /// Tells whether the format holds probabilities.
     pub(crate) fn needs_parameters(&self) -> bool {
         matches!(self.format, Format::Bif | Format::XmlBif | Format::Json)
+    }
+
+    /// Checks that the format holds every name and state of a network, before a search is spent on
+    /// it: any structure over the variables will do. Pictures hold all names and take long to draw.
+    pub(crate) fn check_names(
+        &self,
+        network: &NetworkFile,
+        portable_names: bool,
+    ) -> Result<(), Failure> {
+        if self.format == Format::Svg {
+            return Ok(());
+        }
+        let options = WriteOptions {
+            portable_names,
+            ..WriteOptions::default()
+        };
+        write_network(self.format, network, &options)
+            .map(|_| ())
+            .map_err(|error| Failure::file(&self.path, error))
     }
 
     /// Writes the file. A network too large for a picture is a warning, not a failure.
@@ -87,15 +109,27 @@ impl Output {
             truth: options.truth,
         };
         match write_network(self.format, network, &write_options) {
-            Ok(bytes) => {
-                write_whole(&self.path, &bytes).map_err(|error| Failure::file(&self.path, error))
-            }
+            Ok(bytes) => self
+                .packed(bytes)
+                .and_then(|bytes| write_whole(&self.path, &bytes))
+                .map_err(|error| Failure::file(&self.path, error)),
             Err(error @ WriteError::TooLarge { .. }) => {
                 warn(format!("{}: {error}", self.path.display()));
                 Ok(())
             }
             Err(error) => Err(Failure::file(&self.path, error)),
         }
+    }
+
+    /// Packs the bytes if the ending asks for it.
+    fn packed(&self, bytes: Vec<u8>) -> std::io::Result<Vec<u8>> {
+        let ending = self.path.extension().unwrap_or_default();
+        if !ending.eq_ignore_ascii_case("gz") {
+            return Ok(bytes);
+        }
+        let mut packed = GzEncoder::new(Vec::new(), Compression::default());
+        packed.write_all(&bytes)?;
+        packed.finish()
     }
 }
 

@@ -59,16 +59,30 @@ impl StateDir {
                 (journal, None)
             }
         };
-        let mut dir = Self {
+        let dir = Self {
             folder: folder.to_owned(),
             journal,
             refused: false,
         };
         let Some(stored) = stored else {
+            // Without a journal, the chains are believed if they belong to this search.
+            let noted = dir.noted_search();
+            if let Some(difference) = noted
+                .as_deref()
+                .and_then(|noted| difference(noted, settings))
+            {
+                return Err(another_search(folder, &difference));
+            }
+            let chains = if noted.is_some() {
+                dir.read_chains(nodes, &mut warn)
+            } else {
+                dir.set_chains_aside(&mut warn);
+                BTreeMap::new()
+            };
+            dir.note_search(settings)?;
             dir.journal
                 .begin(settings)
                 .map_err(|error| Failure::file(&path, error))?;
-            let chains = dir.read_chains(nodes, &mut warn);
             let earlier = (!chains.is_empty()).then(|| Earlier {
                 stored: Stored::none(keying),
                 chains,
@@ -76,42 +90,77 @@ impl StateDir {
             return Ok((dir, earlier));
         };
         if let Some(difference) = difference(&stored.settings, settings) {
-            return Err(Failure::file(
-                folder,
-                format!("this folder holds another search: {difference}"),
-            ));
+            return Err(another_search(folder, &difference));
         }
         let chains = dir.read_chains(nodes, &mut warn);
         Ok((dir, Some(Earlier { stored, chains })))
     }
 
     fn read_chains(
-        &mut self,
+        &self,
         nodes: usize,
         warn: &mut impl FnMut(String),
     ) -> BTreeMap<ChainId, SavedChain> {
         let mut chains = BTreeMap::new();
-        let Ok(entries) = fs::read_dir(self.folder.join("chains")) else {
-            return chains;
-        };
-        let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-        paths.sort();
-        for path in paths {
-            let number = path
-                .file_name()
-                .and_then(|name| name.to_str()?.strip_suffix(".snap")?.parse::<u32>().ok());
-            let Some(number) = number else { continue };
+        for (number, path) in self.snapshots() {
             let read = fs::read(&path)
                 .map_err(|error| error.to_string())
                 .and_then(|bytes| decode_chain(&bytes, nodes).map_err(|error| error.to_string()));
             match read {
                 Ok(chain) => {
-                    chains.insert(ChainId(number), chain);
+                    chains.insert(number, chain);
                 }
                 Err(error) => warn(set_aside(&path, &error)),
             }
         }
         chains
+    }
+
+    /// Sets chains aside that may belong to any search.
+    fn set_chains_aside(&self, warn: &mut impl FnMut(String)) {
+        for path in self.snapshots().values() {
+            warn(set_aside(path, "nothing tells which search it belongs to"));
+        }
+    }
+
+    /// Returns the stored chains' files, and removes what a kill left half-written.
+    fn snapshots(&self) -> BTreeMap<ChainId, PathBuf> {
+        let entries = fs::read_dir(self.folder.join("chains"));
+        let paths = entries.into_iter().flatten().flatten();
+        let mut found = BTreeMap::new();
+        for path in paths.map(|entry| entry.path()) {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            if name.starts_with(HALF_WRITTEN) {
+                // The journal's lock is ours, so nobody is about to rename it.
+                let _ = fs::remove_file(&path);
+            } else if let Some(number) = name.strip_suffix(".snap").and_then(|n| n.parse().ok()) {
+                found.insert(ChainId(number), path);
+            }
+        }
+        found
+    }
+
+    fn search_file(&self) -> PathBuf {
+        self.folder.join("chains").join("search.txt")
+    }
+
+    /// Returns the settings of the search that the chains belong to, if a file tells them.
+    fn noted_search(&self) -> Option<Vec<(String, String)>> {
+        let text = fs::read_to_string(self.search_file()).ok()?;
+        let lines = text.lines().map(|line| line.split_once(": "));
+        lines
+            .map(|pair| pair.map(|(name, value)| (name.to_owned(), value.to_owned())))
+            .collect()
+    }
+
+    /// Writes the settings beside the chains, for the day on which the journal is lost.
+    fn note_search(&self, settings: &[(String, String)]) -> Result<(), Failure> {
+        let lines: String = settings
+            .iter()
+            .map(|(name, value)| format!("{name}: {value}\n"))
+            .collect();
+        write_whole(&self.search_file(), lines.as_bytes())
+            .map_err(|error| Failure::file(&self.folder, error))
     }
 
     /// Stores rows that changed the pool.
@@ -120,14 +169,14 @@ impl StateDir {
             .journal
             .add(keying, rows)
             .map_err(|error| error.to_string());
-        self.note(kept);
+        self.remember(kept);
     }
 
     /// Stores a chain, by write and rename.
     pub(crate) fn keep_chain(&mut self, chain: ChainId, saved: &SavedChain) {
         let path = self.folder.join("chains").join(format!("{}.snap", chain.0));
         let kept = write_whole(&path, &encode_chain(saved)).map_err(|error| error.to_string());
-        self.note(kept);
+        self.remember(kept);
     }
 
     /// Stores how far the search has come.
@@ -141,10 +190,10 @@ impl StateDir {
             .journal
             .checkpoint(state.pool(), elapsed, state.record(), stopped_by)
             .map_err(|error| error.to_string());
-        self.note(kept);
+        self.remember(kept);
     }
 
-    fn note(&mut self, kept: Result<(), String>) {
+    fn remember(&mut self, kept: Result<(), String>) {
         match kept {
             Ok(()) => self.refused = false,
             Err(error) if !self.refused => {
@@ -160,6 +209,9 @@ impl StateDir {
     }
 }
 
+/// How the names of files begin that are not yet whole.
+pub(crate) const HALF_WRITTEN: &str = ".rlbayes-";
+
 /// Writes a file so that it is there whole or not at all.
 pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let folder = match path.parent() {
@@ -167,7 +219,7 @@ pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
         _ => Path::new("."),
     };
     let mut file = tempfile::Builder::new()
-        .prefix(".rlbayes-")
+        .prefix(HALF_WRITTEN)
         .tempfile_in(folder)?;
     file.write_all(bytes)?;
     file.as_file().sync_all()?;
@@ -214,6 +266,13 @@ fn permission_problem(path: &Path) -> Option<std::io::Error> {
         .open(path)
         .err()
         .filter(|error| error.kind() != std::io::ErrorKind::NotFound)
+}
+
+fn another_search(folder: &Path, difference: &str) -> Failure {
+    Failure::file(
+        folder,
+        format!("this folder holds another search: {difference}"),
+    )
 }
 
 /// Names the first setting that differs.

@@ -31,9 +31,12 @@ impl Say {
 
     /// Warns about a file.
     pub(crate) fn warn(self, path: &Path, text: String) {
-        if !self.quiet {
-            to_stderr(&format!("warning: {}: {text}", path.display()));
-        }
+        self.warning(&format!("{}: {text}", path.display()));
+    }
+
+    /// Warns, whether quiet or not.
+    pub(crate) fn warning(self, text: &str) {
+        to_stderr(&format!("warning: {}", on_one_line(text)));
     }
 }
 
@@ -41,8 +44,28 @@ impl Say {
 pub(crate) fn say_failure(failure: &Failure) {
     match failure {
         Failure::Interrupted => {}
-        _ => to_stderr(&format!("error: {failure}")),
+        _ => to_stderr(&format!("error: {}", on_one_line(&failure.to_string()))),
     }
+}
+
+/// Makes a sentence of a text that may repeat names and cells of files: control characters become
+/// escapes, and of a very long text the middle is left out.
+fn on_one_line(text: &str) -> String {
+    const MOST: usize = 480;
+    let mut characters = Vec::new();
+    for character in text.chars() {
+        if character.is_control() {
+            characters.extend(character.escape_default());
+        } else {
+            characters.push(character);
+        }
+    }
+    let half = MOST / 2;
+    if characters.len() <= MOST {
+        return characters.into_iter().collect();
+    }
+    let (start, end) = (&characters[..half], &characters[characters.len() - half..]);
+    start.iter().chain(&[' ', '…', ' ']).chain(end).collect()
 }
 
 fn to_stderr(text: &str) {

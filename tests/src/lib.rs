@@ -1,1 +1,14 @@
-//! The system seen from outside.
+//! The system seen from outside: the real program as a process, and the small known tables and
+//! networks that it is shown.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "this crate is test support: what fails here fails a test"
+)]
+
+mod fixtures;
+mod program;
+
+pub use fixtures::{data, fixture, fixtures_in, network, shuffled_columns, write};
+pub use program::{Ran, Running, binary, rlbayes, start, wait_until};

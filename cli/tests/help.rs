@@ -1,0 +1,43 @@
+//! Every command explains itself. Having a test here also makes `cargo test --workspace` build the
+//! program that the tests from outside run.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "helpers of tests, which clippy takes for code that is not a test"
+)]
+
+use std::process::Command;
+
+fn help(args: &[&str]) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_rlbayes"))
+        .args(args)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{args:?}");
+    assert!(output.stderr.is_empty(), "{args:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn every_command_shows_an_example() {
+    assert!(help(&["--help"]).contains("Exit codes: 0 done"));
+    for command in [
+        "learn", "score", "compare", "sample", "fit", "convert", "check",
+    ] {
+        let text = help(&[command, "--help"]);
+        let example = format!("rlbayes {command} ");
+        assert!(text.contains("Example"), "{command}: {text}");
+        assert!(text.contains(&example), "{command}: {text}");
+    }
+}
+
+#[test]
+fn shells_and_man_get_their_files() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        assert!(
+            help(&["completions", shell]).contains("max-parents"),
+            "{shell}"
+        );
+    }
+    assert!(help(&["man"]).starts_with(".ie"), "a manual page");
+}

@@ -1,0 +1,14 @@
+//! The program from outside, one file a story: what people and scripts may rely on.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "helpers of tests, which clippy takes for code that is not a test"
+)]
+
+mod bad_inputs;
+mod constraints;
+mod determinism;
+mod formats;
+mod json;
+mod resume;
+mod scores;

@@ -1,0 +1,268 @@
+//! The program under test as a process: started with a deadline, signalled, waited for.
+
+use crate::fixtures::root;
+use serde_json::Value;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// How long a command may take that is not told otherwise; the slowest needs a few seconds.
+const DEADLINE: Duration = Duration::from_secs(120);
+
+/// Returns the program, built from the sources of today in the profile of the test.
+///
+/// `cargo test --workspace` has built it already; a narrower command may not have.
+pub fn binary() -> &'static Path {
+    static BINARY: OnceLock<PathBuf> = OnceLock::new();
+    BINARY.get_or_init(|| {
+        let test = std::env::current_exe().unwrap();
+        // target/PROFILE/deps/TEST
+        let folder = test.ancestors().nth(2).expect("tests run in deps/");
+        let binary = folder.join(format!("rlbayes{}", std::env::consts::EXE_SUFFIX));
+        if !is_fresh(&binary) {
+            build(folder);
+        }
+        assert!(binary.exists(), "{} is missing", binary.display());
+        binary
+    })
+}
+
+/// Tells whether no source that the compiler has noted for the program is newer than it.
+fn is_fresh(binary: &Path) -> bool {
+    let modified = |path: &Path| fs::metadata(path).and_then(|about| about.modified());
+    let (Ok(built), Ok(noted)) = (
+        modified(binary),
+        fs::read_to_string(binary.with_extension("d")),
+    ) else {
+        return false;
+    };
+    let Some((_, sources)) = noted.split_once(": ") else {
+        return false;
+    };
+    let sources = sources.replace("\\ ", "\0");
+    sources
+        .split_whitespace()
+        .map(|source| PathBuf::from(source.replace('\0', " ")))
+        .chain([root().join("Cargo.toml"), root().join("cli/Cargo.toml")])
+        .all(|source| modified(&source).is_ok_and(|changed| changed <= built))
+}
+
+fn build(folder: &Path) {
+    let profile = match folder.file_name().and_then(OsStr::to_str) {
+        Some("debug") | None => "dev",
+        Some(profile) => profile,
+    };
+    let target = folder.parent().expect("target/PROFILE");
+    let status = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+        .args(["build", "--quiet", "--locked", "--package", "rlbayes"])
+        .args(["--profile", profile, "--target-dir"])
+        .arg(target)
+        .current_dir(root())
+        .status()
+        .unwrap();
+    assert!(status.success(), "the program does not build");
+}
+
+/// What a finished process has left.
+#[derive(Debug)]
+pub struct Ran {
+    /// The exit code; none if a signal ended it.
+    pub code: Option<i32>,
+    /// What it printed.
+    pub stdout: String,
+    /// What it said.
+    pub stderr: String,
+}
+
+impl Ran {
+    /// Returns the run if its exit code was 0.
+    ///
+    /// # Panics
+    /// If it was another.
+    #[must_use]
+    pub fn ok(self) -> Self {
+        assert_eq!(self.code, Some(0), "{self:?}");
+        self
+    }
+
+    /// Returns the one JSON object that was printed.
+    ///
+    /// # Panics
+    /// If anything else was.
+    #[must_use]
+    pub fn json(&self) -> Value {
+        let value: Value = serde_json::from_str(&self.stdout)
+            .unwrap_or_else(|error| panic!("stdout is not one JSON value ({error}): {self:?}"));
+        assert!(value.is_object(), "{value}");
+        value
+    }
+}
+
+/// Runs the program to its end.
+pub fn rlbayes<I>(args: I) -> Ran
+where
+    I: IntoIterator,
+    I::Item: AsRef<OsStr>,
+{
+    start(args).wait(DEADLINE)
+}
+
+/// Starts the program with an empty stdin.
+pub fn start<I>(args: I) -> Running
+where
+    I: IntoIterator,
+    I::Item: AsRef<OsStr>,
+{
+    let mut command = Command::new(binary());
+    command.args(args).stdin(Stdio::null());
+    Running::of(command)
+}
+
+/// A process under way. One that is dropped is killed.
+pub struct Running {
+    child: Child,
+    command: OsString,
+    stdout: Stream,
+    stderr: Stream,
+}
+
+/// What a process has written so far, and who reads it.
+struct Stream {
+    text: Arc<Mutex<Vec<u8>>>,
+    reader: Option<JoinHandle<()>>,
+}
+
+impl Running {
+    /// Starts a command; what it writes is collected as it comes.
+    #[must_use]
+    pub fn of(command: Command) -> Self {
+        Self::with_settings(command, &[])
+    }
+
+    /// Starts a command with variables of the environment. Those of the program that the tests
+    /// themselves were started with do not reach it.
+    #[must_use]
+    pub fn with_settings(mut command: Command, settings: &[(&str, &str)]) -> Self {
+        for (name, _) in std::env::vars_os() {
+            if name.to_string_lossy().starts_with("RLBAYES_") {
+                command.env_remove(name);
+            }
+        }
+        command.envs(settings.iter().copied());
+        let shown = format!("{command:?}").into();
+        let mut child = command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let stdout = Stream::read(child.stdout.take().unwrap());
+        let stderr = Stream::read(child.stderr.take().unwrap());
+        Self {
+            child,
+            command: shown,
+            stdout,
+            stderr,
+        }
+    }
+
+    /// Waits for the end.
+    ///
+    /// # Panics
+    /// If it does not come within the deadline.
+    #[must_use]
+    pub fn wait(mut self, deadline: Duration) -> Ran {
+        let begun = Instant::now();
+        let status = loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                break status;
+            }
+            assert!(
+                begun.elapsed() < deadline,
+                "still running after {deadline:?}: {:?}: {}",
+                self.command,
+                self.said()
+            );
+            thread::sleep(Duration::from_millis(5));
+        };
+        Ran {
+            code: status.code(),
+            stdout: self.stdout.end(),
+            stderr: self.stderr.end(),
+        }
+    }
+
+    /// Tells whether the process has not ended.
+    pub fn is_running(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_none()
+    }
+
+    /// Returns what the process has written to stderr so far.
+    #[must_use]
+    pub fn said(&self) -> String {
+        String::from_utf8_lossy(&self.stderr.text.lock().unwrap()).into_owned()
+    }
+
+    /// Sends a signal by its name, such as INT.
+    pub fn signal(&self, name: &str) {
+        let status = Command::new("sh")
+            .args(["-c", "kill -s \"$0\" \"$1\"", name])
+            .arg(self.child.id().to_string())
+            .status()
+            .unwrap();
+        assert!(status.success(), "cannot send {name}");
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // A process that has ended already is what is wanted.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Stream {
+    fn read(mut from: impl Read + Send + 'static) -> Self {
+        let text = Arc::new(Mutex::new(Vec::new()));
+        let kept = Arc::clone(&text);
+        let reader = thread::spawn(move || {
+            let mut buffer = [0; 4096];
+            while let Ok(count @ 1..) = from.read(&mut buffer) {
+                kept.lock().unwrap().extend_from_slice(&buffer[..count]);
+            }
+        });
+        Self {
+            text,
+            reader: Some(reader),
+        }
+    }
+
+    /// Waits for the end of the stream and returns its text.
+    fn end(&mut self) -> String {
+        if let Some(reader) = self.reader.take() {
+            reader.join().unwrap();
+        }
+        String::from_utf8(std::mem::take(&mut *self.text.lock().unwrap()))
+            .expect("the program writes UTF-8")
+    }
+}
+
+/// Waits until something holds.
+///
+/// # Panics
+/// If it does not hold within the deadline.
+pub fn wait_until(what: &str, deadline: Duration, mut holds: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !holds() {
+        assert!(
+            begun.elapsed() < deadline,
+            "after {deadline:?} still not: {what}"
+        );
+        thread::sleep(Duration::from_millis(20));
+    }
+}
