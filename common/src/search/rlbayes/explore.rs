@@ -16,17 +16,22 @@ pub enum BurstKind {
     Cluster,
     /// About half of the node's edges are turned round or dropped.
     Halve,
-    /// One parent is exchanged for the best other one.
-    Swap,
+    /// All edges into the node, or all out of it, are turned round.
+    Turn,
+    /// Some of the node's edges are dropped, and the next climb may not bring them back: it has to
+    /// find the best way without them, before a second one may use them again.
+    Detour,
 }
 
 impl BurstKind {
     /// How often each kind is drawn.
-    pub const MIX: [(Self, u32); 4] = [
+    pub const MIX: [(Self, u32); 6] = [
         (Self::Shake, 10),
         (Self::Isolate, 3),
         (Self::Cluster, 20),
         (Self::Halve, 10),
+        (Self::Turn, 5),
+        (Self::Detour, 15),
     ];
 }
 
@@ -56,7 +61,8 @@ impl Explorer {
                 self.drop_region(place, size, position, evaluator, random);
             }
             BurstKind::Halve => self.halve(place, position, evaluator, random),
-            BurstKind::Swap => swap(place, position, evaluator, random),
+            BurstKind::Turn => self.turn(place, position, evaluator, random),
+            BurstKind::Detour => self.detour(place, position, evaluator, random),
         }
     }
 
@@ -107,6 +113,47 @@ impl Explorer {
             if random.chance(0.5) && (random.chance(0.5) || !position.reverse(from, to, evaluator))
             {
                 position.remove(from, to, evaluator);
+            }
+        }
+    }
+
+    fn turn(
+        &mut self,
+        place: NodeIdx,
+        position: &mut Position,
+        evaluator: &Evaluator,
+        random: &mut Random,
+    ) {
+        let into = random.chance(0.5);
+        self.list_edges_of(place, position.dag());
+        self.edges.retain(|&(_, to)| (to == place) == into);
+        // The nearest in the order first: others may be in the way of a farther one.
+        let dag = position.dag();
+        self.edges.sort_by_key(|&(from, to)| {
+            if into { usize::MAX - dag.place(from) } else { dag.place(to) }
+        });
+        for &(from, to) in &self.edges {
+            position.reverse(from, to, evaluator);
+        }
+    }
+
+    fn detour(
+        &mut self,
+        place: NodeIdx,
+        position: &mut Position,
+        evaluator: &Evaluator,
+        random: &mut Random,
+    ) {
+        self.list_edges_of(place, position.dag());
+        let drops = 1 + random.below(2);
+        for _ in 0..drops {
+            if let Some(&(from, to)) = random.pick(&self.edges)
+                && position.remove(from, to, evaluator)
+            {
+                position.prohibit(from, to);
+                if random.chance(0.5) {
+                    position.prohibit(to, from);
+                }
             }
         }
     }
@@ -172,29 +219,6 @@ impl Explorer {
             .extend(dag.parents(node).iter().map(|&parent| (parent, node)));
         self.edges
             .extend(dag.children(node).iter().map(|&child| (node, child)));
-    }
-}
-
-/// Removes a random parent and adds one of the best others.
-fn swap(place: NodeIdx, position: &mut Position, evaluator: &Evaluator, random: &mut Random) {
-    if let Some(&parent) = random.pick(position.dag().parents(place)) {
-        position.remove(parent, place, evaluator);
-    }
-    // Gains of the family before the removal still tell which nodes are close to worth it.
-    let family = &position.benefits()[place.index()];
-    let mut best: Option<(f64, NodeIdx)> = None;
-    for other in NodeIdx::all(position.dag().nodes()) {
-        let gain = family.gain(other);
-        if gain > f64::NEG_INFINITY
-            && family.parents().binary_search(&other).is_err()
-            && random.chance(0.5)
-            && best.is_none_or(|(known, _)| gain > known)
-        {
-            best = Some((gain, other));
-        }
-    }
-    if let Some((_, other)) = best {
-        position.add(other, place, evaluator);
     }
 }
 

@@ -105,7 +105,7 @@ const WALK_CHANCE: f64 = 0.5;
 const WALK_STEPS: usize = 10;
 /// How many temperatures below the best of its run a chain may go: without this, the sum of many
 /// small losses in different regions would carry a hot chain on a large network far away.
-const LEASH: f64 = 1e9;
+const LEASH: f64 = 3.0;
 /// Chance that a second place is disturbed in the same episode.
 const SECOND_BURST: f64 = 0.2;
 
@@ -248,6 +248,9 @@ impl RlBayes {
                 .burst(kind, second, position, evaluator, random);
         }
         position.climb(evaluator, random)?;
+        if position.allow_all() {
+            position.climb(evaluator, random)?;
+        }
         let change = position.score().value() - before;
         let below_best = self
             .run_best
