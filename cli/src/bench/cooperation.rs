@@ -22,10 +22,10 @@ pub(crate) struct CooperationArgs {
     #[command(flatten)]
     choice: TableChoice,
     /// Chains that are compared with one
-    #[arg(long, value_name = "C", default_value_t = 4)]
+    #[arg(long, value_name = "C", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..))]
     chains: u32,
     /// Cooperating chains that are compared with as many lonely ones
-    #[arg(long, value_name = "C", default_value_t = 8)]
+    #[arg(long, value_name = "C", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..))]
     crowd: u32,
     /// Runs of each kind, with seeds 1, 2, 3, …
     #[arg(long, value_name = "N", default_value_t = 11)]

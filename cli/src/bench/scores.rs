@@ -135,7 +135,7 @@ fn climb_for(
         let mut chain = prepared
             .spec
             .start(&prepared.problem, ChainId(0), 1, Seed(1));
-        while chain.step() == StepOutcome::Ran {}
+        while chain.step() == StepOutcome::Ran && !interrupt.load(Relaxed) {}
         let wall = begun.elapsed().as_secs_f64();
         let cpu = machine::thread_cpu_seconds().zip(before);
         speed.seconds += cpu.map_or(wall, |(after, before)| after - before).max(1e-6);

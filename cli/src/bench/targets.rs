@@ -54,8 +54,8 @@ pub(crate) struct TargetsArgs {
 
 const EXAMPLES: &str = "\
 Each run is `rlbayes learn FILE --threads T --seed S --time TIME`; it ends early at a proven optimum
-unless --full is given. The gap of a table without a known best score is that to the best of its runs.
-Peak memory is the process's: what the allocator keeps of earlier runs is part of it.
+unless --full is given. The gap of a table without a known best score is that to the best of its
+runs. Peak memory is the process's: what the allocator keeps of earlier runs is part of it.
 
 Examples:
   rlbayes bench targets                                    (all 15 tables: up to 75 min)
