@@ -2,7 +2,7 @@
 
 use super::in_turn::{self, Arrival, Turns};
 use super::known::{ChosenTable, TableChoice};
-use super::runs::{in_parallel, learn_args};
+use super::runs::{at_least_one, in_parallel, learn_args};
 use super::statistics::median;
 use super::written::{Grid, OutFolder, heading};
 use crate::failure::Failure;
@@ -22,10 +22,10 @@ pub(crate) struct CooperationArgs {
     #[command(flatten)]
     choice: TableChoice,
     /// Chains that are compared with one
-    #[arg(long, value_name = "C", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "C", default_value_t = 4, value_parser = at_least_one())]
     chains: u32,
     /// Cooperating chains that are compared with as many lonely ones
-    #[arg(long, value_name = "C", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "C", default_value_t = 8, value_parser = at_least_one())]
     crowd: u32,
     /// Runs of each kind, with seeds 1, 2, 3, …
     #[arg(long, value_name = "N", default_value_t = 11)]

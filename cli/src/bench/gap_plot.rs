@@ -18,6 +18,7 @@ const FLOOR: f64 = 0.001;
 /// Times up to this are drawn as this: one tick of the processor clock.
 const FIRST: f64 = 0.01;
 const PANEL: (u32, u32) = (400, 270);
+const TITLE: &str = "Nats below the best network known by processor seconds (thick: median)";
 
 /// Draws the panels as SVG.
 pub(crate) fn draw(panels: &[Panel], seconds: f64) -> Result<String, String> {
@@ -34,10 +35,7 @@ pub(crate) fn draw(panels: &[Panel], seconds: f64) -> Result<String, String> {
         let root = SVGBackend::with_string(&mut svg, (width, height)).into_drawing_area();
         root.fill(&WHITE).map_err(|error| error.to_string())?;
         let root = root
-            .titled(
-                "Nats below the best network known against processor seconds (thick: median of the runs)",
-                ("sans-serif", 16),
-            )
+            .titled(TITLE, ("sans-serif", 16))
             .map_err(|error| error.to_string())?;
         for (panel, area) in panels.iter().zip(root.split_evenly((rows, columns))) {
             draw_panel(panel, &area, end, top).map_err(|error| error.to_string())?;

@@ -151,3 +151,54 @@ fn exchange(state: &mut State, at: usize, chain: &mut dyn Chain, now: Duration) 
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::runs::learn_args;
+    use crate::learn;
+    use std::path::Path;
+
+    fn turns(chains: u32, cooperation: Cooperation) -> Turns {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../data/asia_n1000_s1.csv.gz");
+        let args = learn_args(Path::new(path), &["--memory", "256MiB"]).unwrap();
+        let (table, _) = args.table.load(Path::new(path), |_| {}).unwrap();
+        let prepared = learn::prepare(&args, &table).unwrap();
+        Turns {
+            problem: prepared.problem,
+            spec: prepared.spec,
+            chains,
+            seed: 1,
+            cooperation,
+            episodes: 300,
+            evaluations: u64::MAX,
+            target: None,
+        }
+    }
+
+    #[test]
+    fn the_same_seed_gives_the_same_arrival() {
+        let never = AtomicBool::new(false);
+        let turns = turns(3, Cooperation::On);
+        let arrival = run(&turns, &never).unwrap();
+        assert_eq!(run(&turns, &never), Some(arrival));
+        assert_eq!(arrival.reached, None);
+        assert!(arrival.best_at <= arrival.evaluations);
+    }
+
+    #[test]
+    fn chains_stop_at_the_target_and_at_their_evaluations() {
+        let never = AtomicBool::new(false);
+        let mut turns = turns(2, Cooperation::Off);
+        turns.target = Some(-2281.254);
+        let arrival = run(&turns, &never).unwrap();
+        assert!(arrival.reached.is_some_and(|episodes| episodes <= 300));
+        turns.target = None;
+        turns.episodes = u64::MAX;
+        turns.evaluations = 2000;
+        let arrival = run(&turns, &never).unwrap();
+        assert!(arrival.evaluations <= 4000 && arrival.evaluations > 3000);
+        never.store(true, Relaxed);
+        assert_eq!(run(&turns, &never), None);
+    }
+}

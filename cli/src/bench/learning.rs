@@ -2,7 +2,7 @@
 
 use super::in_turn::{self, Arrival, Turns};
 use super::known::{ChosenTable, TableChoice};
-use super::runs::{in_parallel, learn_args};
+use super::runs::{at_least_one, in_parallel, learn_args};
 use super::statistics::{median, sign_test};
 use super::written::{Grid, OutFolder, heading};
 use crate::failure::Failure;
@@ -31,7 +31,7 @@ pub(crate) struct LearningArgs {
     #[arg(long, value_name = "N", default_value_t = 20_000_000)]
     evaluations: u64,
     /// Chains of a run, one episode each in turn
-    #[arg(long, value_name = "C", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "C", default_value_t = 1, value_parser = at_least_one())]
     chains: u32,
     /// Runs at once; the results do not depend on it
     #[arg(long, value_name = "T", default_value_t = 1)]

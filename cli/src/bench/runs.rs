@@ -44,6 +44,11 @@ pub(crate) fn in_parallel<T: Sync, R: Send>(
         .collect()
 }
 
+/// Reads a number of chains.
+pub(crate) fn at_least_one() -> clap::builder::RangedI64ValueParser<u32> {
+    clap::value_parser!(u32).range(1..)
+}
+
 /// Returns what `rlbayes learn FILE FLAGS` would take for its arguments, its defaults included.
 pub(crate) fn learn_args(file: &Path, flags: &[&str]) -> Result<LearnArgs, Failure> {
     let words = ["learn".into(), file.as_os_str().to_owned()]
