@@ -4,7 +4,7 @@ use super::in_turn::{self, Arrival, Turns};
 use super::known::{ChosenTable, TableChoice};
 use super::runs::{at_least_one, in_parallel, learn_args};
 use super::statistics::median;
-use super::written::{Grid, OutFolder, heading};
+use super::written::{Grid, OutFolder, heading, nats};
 use crate::failure::Failure;
 use crate::learn;
 use crate::progress::bar_over;
@@ -244,10 +244,7 @@ fn summary(args: &CooperationArgs, measured: &[Measured]) -> Grid {
         let difference = table
             .score(Kind::CrowdTogether)
             .zip(table.score(Kind::CrowdAlone))
-            .map_or(dash(), |(together, alone)| {
-                // Never -0.000.
-                format!("{:+.3}", (together - alone) + 0.0)
-            });
+            .map_or(dash(), |(together, alone)| nats(together - alone));
         grid.row([
             table.name.clone(),
             table.target.map_or(dash(), |target| format!("{target:.3}")),

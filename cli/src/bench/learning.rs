@@ -4,7 +4,7 @@ use super::in_turn::{self, Arrival, Turns};
 use super::known::{ChosenTable, TableChoice};
 use super::runs::{at_least_one, in_parallel, learn_args};
 use super::statistics::{median, sign_test};
-use super::written::{Grid, OutFolder, heading};
+use super::written::{Grid, OutFolder, heading, nats};
 use crate::failure::Failure;
 use crate::learn;
 use crate::progress::bar_over;
@@ -198,7 +198,7 @@ fn summary(measured: &[Measured]) -> (Grid, String) {
         }
         let middle =
             |of: &dyn Fn(&(u64, Arrival, Arrival)) -> f64| median(table.pairs.iter().map(of));
-        let gap = |value: Option<f64>| value.map_or("-".to_owned(), |gap| format!("{gap:.3}"));
+        let gap = |value: Option<f64>| value.map_or("-".to_owned(), nats);
         let count = |value: Option<f64>| value.map_or("-".to_owned(), show_count);
         grid.row([
             table.name.clone(),

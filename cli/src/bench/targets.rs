@@ -4,7 +4,7 @@ use super::gap_plot::{self, Panel};
 use super::known::{ChosenTable, TableChoice};
 use super::runs::learn_args;
 use super::statistics::median;
-use super::written::{Grid, OutFolder, heading};
+use super::written::{Grid, OutFolder, heading, nats};
 use crate::failure::Failure;
 use crate::learn;
 use crate::local::{self, Observer};
@@ -275,7 +275,7 @@ fn run_cells(run: &Run, table: &ChosenTable, gap: Option<f64>) -> [String; 12] {
         table.name.clone(),
         run.seed.to_string(),
         format!("{:.3}", run.score),
-        gap.map_or("-".to_owned(), |gap| format!("{gap:.3}")),
+        gap.map_or("-".to_owned(), nats),
         last.map_or("-".to_owned(), |last| format!("{:.2} s", last.seconds)),
         format!("{:.2}", run.cpu),
         last.map_or("-".to_owned(), |last| format!("{:.2}", last.cpu)),
@@ -383,9 +383,9 @@ fn summary(tables: &[ChosenTable], runs: &[Run]) -> Grid {
                 _ => "no",
             }
             .to_owned(),
-            format!("{:.3}", gaps().fold(f64::INFINITY, f64::min)),
-            format!("{median_gap:.3}"),
-            format!("{:.3}", gaps().fold(f64::NEG_INFINITY, f64::max)),
+            nats(gaps().fold(f64::INFINITY, f64::min)),
+            nats(median_gap),
+            nats(gaps().fold(f64::NEG_INFINITY, f64::max)),
             format!("{reached}/{}", mine.len()),
             seconds(median(found())),
             seconds(found().reduce(f64::max)),

@@ -105,6 +105,15 @@ impl OutFolder {
     }
 }
 
+/// Writes a difference of scores; rounding leaves no sign on a zero.
+pub(crate) fn nats(difference: f64) -> String {
+    let text = format!("{difference:.3}");
+    match text.as_str() {
+        "-0.000" => "0.000".to_owned(),
+        _ => text,
+    }
+}
+
 /// Begins a report: what ran, and on what.
 pub(crate) fn heading(title: &str) -> String {
     let command: Vec<String> = std::env::args().skip(1).map(shown_argument).collect();
@@ -142,6 +151,13 @@ mod tests {
 ";
         assert_eq!(grid.markdown(), expected);
         assert_eq!(grid.csv(), "table,n\n\"alarm, cut\",37\nπ,1600\n");
+    }
+
+    #[test]
+    fn a_gap_of_nothing_has_no_sign() {
+        assert_eq!(nats(-0.0002), "0.000");
+        assert_eq!(nats(-0.0012), "-0.001");
+        assert_eq!(nats(2.9412), "2.941");
     }
 
     #[test]
