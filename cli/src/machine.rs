@@ -46,3 +46,20 @@ fn meminfo_kib(path: &str, name: &str) -> Option<usize> {
     let line = text.lines().find(|line| line.starts_with(name))?;
     line.split_whitespace().nth(1)?.parse().ok()
 }
+
+/// Returns the processor seconds of the calling thread, where the system tells; finer than
+/// [`cpu_seconds`], which counts hundredths.
+pub(crate) fn thread_cpu_seconds() -> Option<f64> {
+    let stat = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    let nanoseconds: f64 = stat.split_whitespace().next()?.parse().ok()?;
+    Some(nanoseconds / 1e9)
+}
+
+/// Returns the name of the processor, where the system tells.
+pub(crate) fn processor() -> String {
+    let name = fs::read_to_string("/proc/cpuinfo").ok().and_then(|text| {
+        let line = text.lines().find(|line| line.starts_with("model name"))?;
+        Some(line.split_once(':')?.1.trim().to_owned())
+    });
+    name.unwrap_or_else(|| std::env::consts::ARCH.to_owned())
+}

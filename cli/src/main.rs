@@ -1,6 +1,7 @@
 //! `rlbayes`: learns the structure of Bayesian networks, on one machine or on many.
 
 mod args;
+mod bench;
 mod failure;
 mod learn;
 mod local;
@@ -48,6 +49,7 @@ enum Command {
     Fit(tools::FitCommand),
     Convert(tools::ConvertCommand),
     Check(tools::CheckCommand),
+    Bench(bench::BenchCommand),
     /// Prints completions for a shell
     Completions {
         /// bash, zsh, fish, elvish or powershell
@@ -111,6 +113,7 @@ fn run(command: &Command) -> Result<(), Failure> {
         Command::Fit(args) => tools::fit_network(args),
         Command::Convert(args) => tools::convert(args),
         Command::Check(args) => tools::check(args),
+        Command::Bench(args) => bench::run(args, &*interrupt_flag()?),
         Command::Completions { shell } => {
             let mut bytes = Vec::new();
             clap_complete::generate(*shell, &mut Cli::command(), "rlbayes", &mut bytes);

@@ -22,7 +22,14 @@ pub fn reseed(pool: &Pool, chain: ChainId, draw: Seed) -> Option<Seeds> {
         .filter(|(finder, _, _)| *finder != chain)
         .map(|(_, _, row)| row)
         .collect();
-    let mates = if of_others.is_empty() { pool.rows() } else { of_others };
+    let mates = if of_others.is_empty() {
+        pool.rows()
+    } else {
+        of_others
+    };
     let mate = *random.pick(&mates)?;
-    Some(Seeds { rows: vec![best.clone(), mate.clone()], draw: Seed(random.bits()) })
+    Some(Seeds {
+        rows: vec![best.clone(), mate.clone()],
+        draw: Seed(random.bits()),
+    })
 }

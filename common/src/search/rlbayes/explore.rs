@@ -130,7 +130,11 @@ impl Explorer {
         // The nearest in the order first: others may be in the way of a farther one.
         let dag = position.dag();
         self.edges.sort_by_key(|&(from, to)| {
-            if into { usize::MAX - dag.place(from) } else { dag.place(to) }
+            if into {
+                usize::MAX - dag.place(from)
+            } else {
+                dag.place(to)
+            }
         });
         for &(from, to) in &self.edges {
             position.reverse(from, to, evaluator);

@@ -1,0 +1,324 @@
+//! `bench cooperation`: what chains gain from each other, in virtual time.
+
+use super::in_turn::{self, Arrival, Turns};
+use super::known::{ChosenTable, TableChoice};
+use super::runs::{at_least_one, in_parallel, learn_args};
+use super::statistics::median;
+use super::written::{Grid, OutFolder, heading, nats};
+use crate::failure::Failure;
+use crate::learn;
+use crate::progress::bar_over;
+use crate::terminal::print;
+use clap::Args;
+use rlbayes_coordinator::state::Cooperation;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+/// Counts the episodes to a target for one chain and for several that cooperate.
+#[derive(Args, Clone, Debug)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct CooperationArgs {
+    #[command(flatten)]
+    choice: TableChoice,
+    /// Chains that are compared with one
+    #[arg(long, value_name = "C", default_value_t = 4, value_parser = at_least_one())]
+    chains: u32,
+    /// Cooperating chains that are compared with as many lonely ones
+    #[arg(long, value_name = "C", default_value_t = 8, value_parser = at_least_one())]
+    crowd: u32,
+    /// Runs of each kind, with seeds 1, 2, 3, …
+    #[arg(long, value_name = "N", default_value_t = 11)]
+    seeds: u64,
+    /// Episodes of each chain on the way to the target
+    #[arg(long, value_name = "EPISODES", default_value_t = 50_000)]
+    limit: u64,
+    /// Episodes of each chain of the crowd; 0 leaves the crowd out
+    #[arg(long, value_name = "EPISODES", default_value_t = 10_000)]
+    crowd_limit: u64,
+    /// The target [default: the proven optimum, else the best score known less --within]
+    #[arg(long, value_name = "SCORE", allow_negative_numbers = true)]
+    target: Option<f64>,
+    /// How far below the best score known the target lies where no optimum is proven, in nats
+    #[arg(long, value_name = "NATS", default_value_t = 5.0)]
+    within: f64,
+    /// Runs at once; the results do not depend on it
+    #[arg(long, value_name = "T", default_value_t = 1)]
+    threads: u32,
+    /// Folder for runs.csv and report.md
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+}
+
+const EXAMPLES: &str = "\
+Chains make one episode each in turn, in one thread and through the coordinator's own merge and
+reseed code, so the number of cores does not matter. Without FILES: the bundled tables of up to 250
+variables.
+
+Examples:
+  rlbayes bench cooperation --threads 2 --out cooperation
+  rlbayes bench cooperation data/win95pts_n1000_s1.csv.gz --target -10019.842
+  rlbayes bench cooperation data/andes_n1000_s1.csv.gz --seeds 3 --limit 20000 --crowd-limit 0";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// One chain on its way to the target.
+    One,
+    /// Several that cooperate.
+    Several,
+    /// A crowd that cooperates, for a fixed number of episodes.
+    CrowdTogether,
+    /// As many that do not.
+    CrowdAlone,
+}
+
+impl Kind {
+    const ALL: [Self; 4] = [
+        Self::One,
+        Self::Several,
+        Self::CrowdTogether,
+        Self::CrowdAlone,
+    ];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::One => "one",
+            Self::Several => "several",
+            Self::CrowdTogether => "crowd together",
+            Self::CrowdAlone => "crowd alone",
+        }
+    }
+}
+
+/// What the runs of one table gave.
+struct Measured {
+    name: String,
+    target: Option<f64>,
+    runs: Vec<(Kind, u64, Arrival)>,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &CooperationArgs, interrupt: &AtomicBool) -> Result<(), Failure> {
+    let mut tables = args.choice.tables(|known| known.variables() <= 250)?;
+    let out = OutFolder::new(args.out.as_deref())?;
+    let kinds: Vec<Kind> = Kind::ALL
+        .into_iter()
+        .filter(|kind| args.crowd_limit > 0 || matches!(kind, Kind::One | Kind::Several))
+        .collect();
+    let jobs: Vec<(Kind, u64)> = kinds
+        .iter()
+        .flat_map(|&kind| (1..=args.seeds).map(move |seed| (kind, seed)))
+        .collect();
+    let bar = bar_over(tables.len() * jobs.len(), true);
+    let mut measured = Vec::new();
+    for chosen in &mut tables {
+        if interrupt.load(Relaxed) {
+            break;
+        }
+        bar.set_message(chosen.name.clone());
+        measured.push(measure(args, chosen, &jobs, interrupt, &bar)?);
+    }
+    bar.finish_and_clear();
+    let summary = summary(args, &measured).markdown();
+    print(&summary)?;
+    let title = format!("{} chains that cooperate", args.chains);
+    out.write("report.md", &(heading(&title) + &summary + &notes(args)))?;
+    out.write("runs.csv", &csv_of_runs(&measured).csv())?;
+    if interrupt.load(Relaxed) {
+        return Err(Failure::Interrupted);
+    }
+    Ok(())
+}
+
+fn measure(
+    args: &CooperationArgs,
+    chosen: &mut ChosenTable,
+    jobs: &[(Kind, u64)],
+    interrupt: &AtomicBool,
+    bar: &indicatif::ProgressBar,
+) -> Result<Measured, Failure> {
+    let learn = learn_args(&chosen.path, &["--threads", "1"])?;
+    let (table, _) = learn.table.load(&chosen.path, |_| {})?;
+    chosen.check(&table);
+    let prepared = learn::prepare(&learn, &table)?;
+    let known = chosen.known.as_ref();
+    let optimum = known
+        .filter(|known| known.proven)
+        .map(|known| known.score - known.tolerance);
+    let target = args
+        .target
+        .or(optimum)
+        .or(known.map(|known| known.score - args.within));
+    let arrivals = in_parallel(jobs, args.threads, interrupt, bar, |&(kind, seed)| {
+        let (chains, cooperation, episodes, target) = match kind {
+            Kind::One => (1, Cooperation::On, args.limit, target),
+            Kind::Several => (args.chains, Cooperation::On, args.limit, target),
+            // A crowd that has a proven optimum can't end better.
+            Kind::CrowdTogether => (args.crowd, Cooperation::On, args.crowd_limit, optimum),
+            Kind::CrowdAlone => (args.crowd, Cooperation::Off, args.crowd_limit, optimum),
+        };
+        if target.is_none() && matches!(kind, Kind::One | Kind::Several) {
+            return None;
+        }
+        let turns = Turns {
+            problem: Arc::clone(&prepared.problem),
+            spec: prepared.spec,
+            chains,
+            seed,
+            cooperation,
+            episodes,
+            evaluations: u64::MAX,
+            target,
+        };
+        in_turn::run(&turns, interrupt)
+    });
+    let runs = jobs
+        .iter()
+        .zip(arrivals)
+        .filter_map(|(&(kind, seed), arrival)| Some((kind, seed, arrival?)))
+        .collect();
+    Ok(Measured {
+        name: chosen.name.clone(),
+        target,
+        runs,
+    })
+}
+
+impl Measured {
+    fn of(&self, kind: Kind) -> impl Iterator<Item = &Arrival> {
+        self.runs
+            .iter()
+            .filter(move |(of, _, _)| *of == kind)
+            .map(|(_, _, arrival)| arrival)
+    }
+
+    /// Returns the median number of episodes to the target; runs that never arrive are infinite.
+    fn episodes(&self, kind: Kind) -> Option<f64> {
+        median(self.of(kind).map(|arrival| {
+            arrival
+                .reached
+                .map_or(f64::INFINITY, |episodes| episodes as f64)
+        }))
+    }
+
+    fn arrived(&self, kind: Kind) -> String {
+        let all = self.of(kind).count();
+        let arrived = self.of(kind).filter(|arrival| arrival.reached.is_some());
+        format!("{}/{all}", arrived.count())
+    }
+
+    fn score(&self, kind: Kind) -> Option<f64> {
+        median(self.of(kind).map(|arrival| arrival.score))
+    }
+}
+
+fn summary(args: &CooperationArgs, measured: &[Measured]) -> Grid {
+    let several = format!("{} chains", args.chains);
+    let together = format!("{} together", args.crowd);
+    let alone = format!("{} alone", args.crowd);
+    let mut grid = Grid::new(&[
+        "table",
+        "target",
+        "1 chain",
+        "arrived",
+        &several,
+        "arrived",
+        "ratio",
+        &together,
+        &alone,
+        "difference",
+    ]);
+    let dash = || "-".to_owned();
+    for table in measured {
+        let (one, many) = (table.episodes(Kind::One), table.episodes(Kind::Several));
+        let episodes = |value: Option<f64>| match value {
+            Some(value) if value.is_finite() => format!("{value:.0}"),
+            Some(_) => format!("> {}", args.limit),
+            None => dash(),
+        };
+        let score = |kind| {
+            table
+                .score(kind)
+                .map_or(dash(), |score| format!("{score:.3}"))
+        };
+        let difference = table
+            .score(Kind::CrowdTogether)
+            .zip(table.score(Kind::CrowdAlone))
+            .map_or(dash(), |(together, alone)| nats(together - alone));
+        grid.row([
+            table.name.clone(),
+            table.target.map_or(dash(), |target| format!("{target:.3}")),
+            episodes(one),
+            table.arrived(Kind::One),
+            episodes(many),
+            table.arrived(Kind::Several),
+            ratio(one, many, args.limit),
+            score(Kind::CrowdTogether),
+            score(Kind::CrowdAlone),
+            difference,
+        ]);
+    }
+    grid
+}
+
+/// Returns the ratio of two medians of which either may be beyond the limit.
+fn ratio(one: Option<f64>, many: Option<f64>, limit: u64) -> String {
+    match (one, many) {
+        (Some(one), Some(many)) if one.is_finite() && many.is_finite() => {
+            format!("{:.2}", many / one)
+        }
+        (Some(_), Some(many)) if many.is_finite() => format!("< {:.2}", many / limit as f64),
+        (Some(one), Some(_)) if one.is_finite() => format!("> {:.2}", limit as f64 / one),
+        _ => "-".to_owned(),
+    }
+}
+
+fn notes(args: &CooperationArgs) -> String {
+    format!(
+        "\nEpisodes of each chain to the target, medians over {} seeds; a run that has not arrived \
+         after {} episodes counts as longer. The last columns: median scores of {} chains after {} \
+         episodes each.\n",
+        args.seeds, args.limit, args.crowd, args.crowd_limit
+    )
+}
+
+fn csv_of_runs(measured: &[Measured]) -> Grid {
+    let mut grid = Grid::new(&[
+        "table",
+        "kind",
+        "seed",
+        "score",
+        "episodes_to_target",
+        "evaluations_to_best",
+        "evaluations",
+    ]);
+    for table in measured {
+        for (kind, seed, arrival) in &table.runs {
+            grid.row([
+                table.name.clone(),
+                kind.name().to_owned(),
+                seed.to_string(),
+                arrival.score.to_string(),
+                arrival.reached.map_or(String::new(), |at| at.to_string()),
+                arrival.best_at.to_string(),
+                arrival.evaluations.to_string(),
+            ]);
+        }
+    }
+    grid
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ratio_with_one_side_beyond_the_limit_is_a_bound() {
+        let never = f64::INFINITY;
+        assert_eq!(ratio(Some(200.0), Some(50.0), 1000), "0.25");
+        assert_eq!(ratio(Some(never), Some(50.0), 1000), "< 0.05");
+        assert_eq!(ratio(Some(500.0), Some(never), 1000), "> 2.00");
+        assert_eq!(ratio(Some(never), Some(never), 1000), "-");
+        assert_eq!(ratio(None, Some(1.0), 1000), "-");
+    }
+}

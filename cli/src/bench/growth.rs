@@ -1,0 +1,249 @@
+//! `bench growth`: how the time to the first local optimum grows with the number of variables.
+
+use super::runs::learn_args;
+use super::statistics::{exponent, median};
+use super::tiles::tile;
+use super::written::{Grid, OutFolder, heading};
+use crate::failure::Failure;
+use crate::progress::bar_over;
+use crate::terminal::print;
+use crate::units::show_count;
+use crate::{learn, machine};
+use clap::Args;
+use rlbayes_common::data::sample;
+use rlbayes_common::ids::{ChainId, NodeIdx, Seed};
+use rlbayes_common::io::read_network;
+use rlbayes_common::network::{Network, NetworkFile};
+use rlbayes_common::search::StepOutcome;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Instant;
+
+/// Times the first climb on networks of growing size.
+#[derive(Args, Clone, Debug)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct GrowthArgs {
+    /// Numbers of variables
+    #[arg(
+        long,
+        value_name = "N,N,…",
+        value_delimiter = ',',
+        default_value = "100,200,400,800,1600"
+    )]
+    sizes: Vec<usize>,
+    /// Rows that are sampled
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    rows: usize,
+    /// Networks of each size, with seeds 1, 2, 3, …
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    seeds: u64,
+    /// The network whose copies make the larger ones
+    #[arg(long, value_name = "NET", default_value = "data/networks/alarm.bif")]
+    network: PathBuf,
+    /// Folder for runs.csv and report.md
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+}
+
+const EXAMPLES: &str = "\
+Large networks are copies of a small one with fresh names; half of the roots of a copy depend on a
+random node of an earlier copy. Rows are sampled from them; time is processor time of the climb,
+without reading and sampling. Short climbs are repeated with empty caches.
+
+Examples:
+  rlbayes bench growth
+  rlbayes bench growth --sizes 500,1000,2000,4000 --network data/networks/hailfinder.bif --seeds 1";
+
+#[derive(Clone, Copy, Debug)]
+struct Climb {
+    nodes: usize,
+    seed: u64,
+    seconds: f64,
+    evaluations: u64,
+    computed: u64,
+    edges: usize,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &GrowthArgs, interrupt: &AtomicBool) -> Result<(), Failure> {
+    let pattern = read_pattern(&args.network)?;
+    if let Some(size) = args
+        .sizes
+        .iter()
+        .find(|&&size| size == 0 || size > NodeIdx::MAX_NODES)
+    {
+        return Err(Failure::input(format!(
+            "--sizes {size}: expected numbers from 1 to {}",
+            NodeIdx::MAX_NODES
+        )));
+    }
+    let out = OutFolder::new(args.out.as_deref())?;
+    let seeds = usize::try_from(args.seeds).unwrap_or(usize::MAX);
+    let bar = bar_over(args.sizes.len().saturating_mul(seeds), true);
+    let mut climbs = Vec::new();
+    'all: for &nodes in &args.sizes {
+        for seed in 1..=args.seeds {
+            bar.set_message(format!("{nodes} variables, seed {seed}"));
+            match climb(&pattern, nodes, args.rows, seed, interrupt)? {
+                Some(climb) => climbs.push(climb),
+                None => break 'all,
+            }
+            bar.inc(1);
+        }
+    }
+    bar.finish_and_clear();
+    let (summary, verdict) = summary(&args.sizes, &climbs);
+    let text = format!("{}\n{verdict}\n", summary.markdown());
+    print(&text)?;
+    out.write(
+        "report.md",
+        &(heading("Time to the first local optimum") + &text),
+    )?;
+    out.write("runs.csv", &csv_of_climbs(&climbs).csv())?;
+    if interrupt.load(Relaxed) {
+        return Err(Failure::Interrupted);
+    }
+    Ok(())
+}
+
+fn read_pattern(path: &Path) -> Result<Network, Failure> {
+    match read_network(path).map_err(Failure::input)? {
+        NetworkFile::Parametrised(network) => Ok(network),
+        NetworkFile::Structure(_) => Err(Failure::file(
+            path,
+            "the file has no probabilities to sample from",
+        )),
+    }
+}
+
+/// Makes a network, samples a table and climbs from nothing; none if interrupted.
+fn climb(
+    pattern: &Network,
+    nodes: usize,
+    rows: usize,
+    seed: u64,
+    interrupt: &AtomicBool,
+) -> Result<Option<Climb>, Failure> {
+    let network =
+        tile(pattern, nodes, Seed(seed)).map_err(|error| Failure::Bug(error.to_string()))?;
+    let table = Arc::new(sample(&network, rows, Seed(seed)).map_err(Failure::input)?);
+    let learn = learn_args(Path::new("sampled"), &["--search", "hc", "--threads", "1"])?;
+    let mut total = 0.0;
+    for climbs in 1u32.. {
+        let prepared = learn::prepare(&learn, &table)?;
+        let begun = Instant::now();
+        let before = machine::thread_cpu_seconds();
+        let mut chain = prepared
+            .spec
+            .start(&prepared.problem, ChainId(0), 1, Seed(seed));
+        while chain.step() == StepOutcome::Ran {
+            if interrupt.load(Relaxed) {
+                return Ok(None);
+            }
+        }
+        let wall = begun.elapsed().as_secs_f64();
+        let cpu = machine::thread_cpu_seconds().zip(before);
+        total += cpu.map_or(wall, |(after, before)| after - before);
+        if total >= LEAST_SECONDS || climbs == MOST_CLIMBS {
+            let core = chain.core();
+            return Ok(Some(Climb {
+                nodes,
+                seed,
+                seconds: total / f64::from(climbs),
+                evaluations: core.evaluator.evaluations(),
+                computed: core.evaluator.computed(),
+                edges: core.best().map_or(0, |row| row.structure.edges().count()),
+            }));
+        }
+    }
+    Ok(None)
+}
+
+/// Climbs are repeated for this long: the system's clock is coarse.
+const LEAST_SECONDS: f64 = 0.2;
+/// And at most this often, where no clock runs.
+const MOST_CLIMBS: u32 = 1000;
+
+fn summary(sizes: &[usize], climbs: &[Climb]) -> (Grid, String) {
+    let mut grid = Grid::new(&[
+        "variables",
+        "seconds",
+        "evaluations",
+        "counted from data",
+        "edges",
+        "seconds / n^2",
+        "counted / n^2",
+    ]);
+    let mut points = Vec::new();
+    for &nodes in sizes {
+        let mine = || climbs.iter().filter(move |climb| climb.nodes == nodes);
+        let Some(seconds) = median(mine().map(|climb| climb.seconds)) else {
+            continue;
+        };
+        let middle = |of: &dyn Fn(&Climb) -> f64| median(mine().map(of)).unwrap_or(0.0);
+        let n = nodes as f64;
+        points.push((n, seconds));
+        let computed = middle(&|climb| climb.computed as f64);
+        grid.row([
+            nodes.to_string(),
+            format!("{seconds:.3}"),
+            show_count(middle(&|climb| climb.evaluations as f64)),
+            show_count(computed),
+            format!("{:.0}", middle(&|climb| climb.edges as f64)),
+            format!("{:.3e}", seconds / n / n),
+            format!("{:.2}", computed / n / n),
+        ]);
+    }
+    let verdict = match exponent(&points) {
+        Some(exponent) => {
+            format!("Time grows as n^{exponent:.2} (least squares on logarithms of the medians).")
+        }
+        None => "An exponent needs two sizes.".to_owned(),
+    };
+    (grid, verdict)
+}
+
+fn csv_of_climbs(climbs: &[Climb]) -> Grid {
+    let mut grid = Grid::new(&[
+        "variables",
+        "seed",
+        "seconds",
+        "evaluations",
+        "computed",
+        "edges",
+    ]);
+    for climb in climbs {
+        grid.row([
+            climb.nodes.to_string(),
+            climb.seed.to_string(),
+            format!("{:.6}", climb.seconds),
+            climb.evaluations.to_string(),
+            climb.computed.to_string(),
+            climb.edges.to_string(),
+        ]);
+    }
+    grid
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quadratic_times_have_exponent_two() {
+        let climb = |nodes: usize| Climb {
+            nodes,
+            seed: 1,
+            seconds: 1e-6 * (nodes * nodes) as f64,
+            evaluations: 10,
+            computed: 5,
+            edges: nodes,
+        };
+        let (grid, verdict) = summary(&[100, 200, 400], &[climb(100), climb(200), climb(400)]);
+        assert!(verdict.contains("n^2.00"), "{verdict}");
+        assert!(grid.csv().contains("200,0.040,10,5,200,1.000e-6,0.00\n"));
+        let (_, verdict) = summary(&[100, 200], &[climb(100)]);
+        assert!(verdict.contains("two sizes"));
+    }
+}

@@ -1,0 +1,204 @@
+//! Chains in virtual time: one thread, one episode of each chain in turn, with the coordinator's
+//! own state machine between them and a clock that counts episodes. The number of cores and their
+//! speed can't reach the result.
+
+use rlbayes_common::elite::Keying;
+use rlbayes_common::exchange::{Answer, ChainCounters, ChainReport, Standing};
+use rlbayes_common::ids::{ChainId, Seed};
+use rlbayes_common::score::LogScore;
+use rlbayes_common::search::{Budget, Chain, Problem, SearchSpec, StepOutcome};
+use rlbayes_coordinator::state::{Command, Cooperation, Event, Pace, SearchPlan, State};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Duration;
+
+/// Chains that take turns.
+#[derive(Clone, Debug)]
+pub(crate) struct Turns {
+    /// What is searched.
+    pub(crate) problem: Arc<Problem>,
+    /// The search.
+    pub(crate) spec: SearchSpec,
+    /// How many chains there are.
+    pub(crate) chains: u32,
+    /// What all draws come from.
+    pub(crate) seed: u64,
+    /// Whether stalled chains get rows of others.
+    pub(crate) cooperation: Cooperation,
+    /// Episodes that each chain may make.
+    pub(crate) episodes: u64,
+    /// Evaluations that each chain may make.
+    pub(crate) evaluations: u64,
+    /// A score at which they stop.
+    pub(crate) target: Option<f64>,
+}
+
+/// Where they came to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Arrival {
+    /// The best score.
+    pub(crate) score: f64,
+    /// Episodes of each chain when the target was reached.
+    pub(crate) reached: Option<u64>,
+    /// Evaluations of all chains when the best was found.
+    pub(crate) best_at: u64,
+    /// Evaluations of all chains in the end.
+    pub(crate) evaluations: u64,
+}
+
+/// Runs the chains; none if they were interrupted.
+pub(crate) fn run(turns: &Turns, interrupt: &AtomicBool) -> Option<Arrival> {
+    let mut state = State::new(SearchPlan {
+        chains: turns.chains,
+        seed: Seed(turns.seed),
+        // The turns end it; any budget keeps the default rule of stagnation away.
+        budget: Budget {
+            iterations: Some(u64::MAX),
+            ..Budget::default()
+        },
+        pace: Pace::Free,
+        keying: Keying::of(turns.problem.scorer().spec().name()),
+        cooperation: turns.cooperation,
+        checkpoint_every: None,
+    });
+    let mut chains: Vec<Option<Box<dyn Chain>>> = (0..turns.chains)
+        .map(|number| {
+            let seed = Seed(turns.seed);
+            let mut chain = turns
+                .spec
+                .start(&turns.problem, ChainId(number), turns.chains, seed);
+            chain.core_mut().evaluator.set_limit(turns.evaluations);
+            Some(chain)
+        })
+        .collect();
+    let mut spent = vec![0; chains.len()];
+    let mut arrival = Arrival {
+        score: f64::NEG_INFINITY,
+        reached: None,
+        best_at: 0,
+        evaluations: 0,
+    };
+    let target = turns.target.map(LogScore::new);
+    for episode in 1..=turns.episodes {
+        let now = Duration::from_millis(episode);
+        for (at, place) in chains.iter_mut().enumerate() {
+            let Some(chain) = place else { continue };
+            if interrupt.load(Relaxed) {
+                return None;
+            }
+            let ended = make_episode(chain.as_mut(), episode);
+            spent[at] = chain.core().evaluator.evaluations();
+            arrival.evaluations = spent.iter().sum();
+            exchange(&mut state, at, chain.as_mut(), now);
+            if let Some(best) = state.best()
+                && best.score.value() > arrival.score
+            {
+                arrival.score = best.score.value();
+                arrival.best_at = arrival.evaluations;
+                if target.is_some_and(|target| best.score >= target) {
+                    arrival.reached = Some(episode);
+                    return Some(arrival);
+                }
+            }
+            if ended {
+                *place = None;
+            }
+        }
+        if chains.iter().all(Option::is_none) {
+            break;
+        }
+    }
+    Some(arrival)
+}
+
+/// Steps until the chain has made an episode more, the first climb being part of the first one;
+/// tells whether the chain can't go on.
+fn make_episode(chain: &mut dyn Chain, episode: u64) -> bool {
+    while chain.core().iterations < episode {
+        if chain.step() != StepOutcome::Ran {
+            return true;
+        }
+    }
+    false
+}
+
+/// Reports what the chain found and hands it the seeds that come back.
+fn exchange(state: &mut State, at: usize, chain: &mut dyn Chain, now: Duration) {
+    let finds = chain.core_mut().take_finds();
+    let wants_seeds = chain.wants_seeds();
+    if finds.is_empty() && !wants_seeds {
+        return;
+    }
+    let core = chain.core();
+    let report = ChainReport {
+        chain: ChainId(u32::try_from(at).unwrap_or(u32::MAX)),
+        finds,
+        counters: ChainCounters {
+            iterations: core.iterations,
+            evaluations: core.evaluator.evaluations(),
+            computed: core.evaluator.computed(),
+            seeds: core.seeds,
+        },
+        wants_seeds,
+        standing: Standing::Running,
+        snapshot: None,
+    };
+    for command in state.apply(now, Event::Report(report)) {
+        if let Command::Answer(_, Answer::Continue { seeds, .. }) = command
+            && let Some(seeds) = seeds
+        {
+            chain.give_seeds(seeds);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::runs::learn_args;
+    use crate::learn;
+    use std::path::Path;
+
+    fn turns(chains: u32, cooperation: Cooperation) -> Turns {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../data/asia_n1000_s1.csv.gz");
+        let args = learn_args(Path::new(path), &["--memory", "256MiB"]).unwrap();
+        let (table, _) = args.table.load(Path::new(path), |_| {}).unwrap();
+        let prepared = learn::prepare(&args, &table).unwrap();
+        Turns {
+            problem: prepared.problem,
+            spec: prepared.spec,
+            chains,
+            seed: 1,
+            cooperation,
+            episodes: 300,
+            evaluations: u64::MAX,
+            target: None,
+        }
+    }
+
+    #[test]
+    fn the_same_seed_gives_the_same_arrival() {
+        let never = AtomicBool::new(false);
+        let turns = turns(3, Cooperation::On);
+        let arrival = run(&turns, &never).unwrap();
+        assert_eq!(run(&turns, &never), Some(arrival));
+        assert_eq!(arrival.reached, None);
+        assert!(arrival.best_at <= arrival.evaluations);
+    }
+
+    #[test]
+    fn chains_stop_at_the_target_and_at_their_evaluations() {
+        let never = AtomicBool::new(false);
+        let mut turns = turns(2, Cooperation::Off);
+        turns.target = Some(-2281.254);
+        let arrival = run(&turns, &never).unwrap();
+        assert!(arrival.reached.is_some_and(|episodes| episodes <= 300));
+        turns.target = None;
+        turns.episodes = u64::MAX;
+        turns.evaluations = 2000;
+        let arrival = run(&turns, &never).unwrap();
+        assert!(arrival.evaluations <= 4000 && arrival.evaluations > 3000);
+        never.store(true, Relaxed);
+        assert_eq!(run(&turns, &never), None);
+    }
+}

@@ -1,0 +1,285 @@
+//! `bench learning`: the same chains with and without the learning rule, at equal evaluations.
+
+use super::in_turn::{self, Arrival, Turns};
+use super::known::{ChosenTable, TableChoice};
+use super::runs::{at_least_one, in_parallel, learn_args};
+use super::statistics::{median, sign_test};
+use super::written::{Grid, OutFolder, heading, nats};
+use crate::failure::Failure;
+use crate::learn;
+use crate::progress::bar_over;
+use crate::terminal::print;
+use crate::units::show_count;
+use clap::Args;
+use rlbayes_common::search::SearchSpec;
+use rlbayes_common::search::rlbayes::{Learning, RlBayesParams};
+use rlbayes_coordinator::state::Cooperation;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+/// Compares the default search with itself without its learning rule.
+#[derive(Args, Clone, Debug)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct LearningArgs {
+    #[command(flatten)]
+    choice: TableChoice,
+    /// Runs of each kind, with seeds 1, 2, 3, …
+    #[arg(long, value_name = "N", default_value_t = 11)]
+    seeds: u64,
+    /// Local scores asked for in each run, over all its chains
+    #[arg(long, value_name = "N", default_value_t = 20_000_000)]
+    evaluations: u64,
+    /// Chains of a run, one episode each in turn
+    #[arg(long, value_name = "C", default_value_t = 1, value_parser = at_least_one())]
+    chains: u32,
+    /// Runs at once; the results do not depend on it
+    #[arg(long, value_name = "T", default_value_t = 1)]
+    threads: u32,
+    /// Folder for runs.csv and report.md
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+}
+
+const EXAMPLES: &str = "\
+A pair of runs with one seed is won by the higher score (by more than 0.001 nats); of pairs with
+equal scores the one that found it with fewer evaluations is the sooner. Without FILES: the bundled
+tables of up to 500 variables.
+
+Examples:
+  rlbayes bench learning --threads 2
+  rlbayes bench learning --seeds 5 --evaluations 50000000 data/andes_n1000_s1.csv.gz";
+
+struct Measured {
+    name: String,
+    best: f64,
+    /// With the rule and without it, seed by seed.
+    pairs: Vec<(u64, Arrival, Arrival)>,
+}
+
+/// Who won how often.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Tally {
+    wins: u32,
+    losses: u32,
+    ties: u32,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &LearningArgs, interrupt: &AtomicBool) -> Result<(), Failure> {
+    let mut tables = args.choice.tables(|known| known.variables() <= 500)?;
+    let out = OutFolder::new(args.out.as_deref())?;
+    let jobs: Vec<(u64, Learning)> = (1..=args.seeds)
+        .flat_map(|seed| [(seed, Learning::On), (seed, Learning::Off)])
+        .collect();
+    let bar = bar_over(tables.len() * jobs.len(), true);
+    let mut measured = Vec::new();
+    for chosen in &mut tables {
+        if interrupt.load(Relaxed) {
+            break;
+        }
+        bar.set_message(chosen.name.clone());
+        measured.push(measure(args, chosen, &jobs, interrupt, &bar)?);
+    }
+    bar.finish_and_clear();
+    let (summary, verdict) = summary(&measured);
+    let text = format!("{}\n{verdict}\n", summary.markdown());
+    print(&text)?;
+    let mut report = heading("The learning rule against the same chain without it");
+    report += &text;
+    report += NOTES;
+    out.write("report.md", &report)?;
+    out.write("runs.csv", &csv_of_runs(&measured).csv())?;
+    if interrupt.load(Relaxed) {
+        return Err(Failure::Interrupted);
+    }
+    Ok(())
+}
+
+const NOTES: &str = "
+Gaps are nats below the best score known, or of these runs. Better, worse, equal: pairs of runs with
+one seed, by score. Sooner, later: of pairs with equal scores, by evaluations to the last record. p:
+two-sided sign test.
+";
+
+fn measure(
+    args: &LearningArgs,
+    chosen: &mut ChosenTable,
+    jobs: &[(u64, Learning)],
+    interrupt: &AtomicBool,
+    bar: &indicatif::ProgressBar,
+) -> Result<Measured, Failure> {
+    let learn = learn_args(&chosen.path, &["--threads", "1"])?;
+    let (table, _) = learn.table.load(&chosen.path, |_| {})?;
+    chosen.check(&table);
+    let prepared = learn::prepare(&learn, &table)?;
+    let known = chosen.known.as_ref();
+    let optimum = known
+        .filter(|known| known.proven)
+        .map(|known| known.score - known.tolerance);
+    let arrivals = in_parallel(jobs, args.threads, interrupt, bar, |&(seed, learning)| {
+        let turns = Turns {
+            problem: Arc::clone(&prepared.problem),
+            spec: SearchSpec::RlBayes(RlBayesParams {
+                learning,
+                ..RlBayesParams::default()
+            }),
+            chains: args.chains,
+            seed,
+            cooperation: Cooperation::On,
+            episodes: u64::MAX,
+            evaluations: args.evaluations / u64::from(args.chains),
+            target: optimum,
+        };
+        in_turn::run(&turns, interrupt)
+    });
+    let mut arrivals = arrivals.into_iter();
+    let mut pairs = Vec::new();
+    for seed in 1..=args.seeds {
+        if let (Some(Some(with)), Some(Some(without))) = (arrivals.next(), arrivals.next()) {
+            pairs.push((seed, with, without));
+        }
+    }
+    let found = pairs
+        .iter()
+        .map(|(_, with, without)| with.score.max(without.score))
+        .fold(f64::NEG_INFINITY, f64::max);
+    Ok(Measured {
+        name: chosen.name.clone(),
+        best: known.map_or(found, |known| known.score),
+        pairs,
+    })
+}
+
+impl Tally {
+    fn add(&mut self, order: std::cmp::Ordering) {
+        match order {
+            std::cmp::Ordering::Greater => self.wins += 1,
+            std::cmp::Ordering::Less => self.losses += 1,
+            std::cmp::Ordering::Equal => self.ties += 1,
+        }
+    }
+}
+
+/// Compares the scores of the runs with the rule with those without it.
+fn by_score(with: &Arrival, without: &Arrival) -> std::cmp::Ordering {
+    if (with.score - without.score).abs() <= 0.001 {
+        std::cmp::Ordering::Equal
+    } else {
+        with.score.total_cmp(&without.score)
+    }
+}
+
+fn summary(measured: &[Measured]) -> (Grid, String) {
+    let mut grid = Grid::new(&[
+        "table",
+        "median gap, learning",
+        "without",
+        "better",
+        "worse",
+        "equal",
+        "evaluations to it, learning",
+        "without",
+        "sooner",
+        "later",
+    ]);
+    let (mut scores, mut times) = (Tally::default(), Tally::default());
+    for table in measured {
+        let (mut score, mut time) = (Tally::default(), Tally::default());
+        for (_, with, without) in &table.pairs {
+            let order = by_score(with, without);
+            score.add(order);
+            scores.add(order);
+            if order.is_eq() {
+                let sooner = without.best_at.cmp(&with.best_at);
+                time.add(sooner);
+                times.add(sooner);
+            }
+        }
+        let middle =
+            |of: &dyn Fn(&(u64, Arrival, Arrival)) -> f64| median(table.pairs.iter().map(of));
+        let gap = |value: Option<f64>| value.map_or("-".to_owned(), nats);
+        let count = |value: Option<f64>| value.map_or("-".to_owned(), show_count);
+        grid.row([
+            table.name.clone(),
+            gap(middle(&|pair| table.best - pair.1.score)),
+            gap(middle(&|pair| table.best - pair.2.score)),
+            score.wins.to_string(),
+            score.losses.to_string(),
+            score.ties.to_string(),
+            count(middle(&|pair| pair.1.best_at as f64)),
+            count(middle(&|pair| pair.2.best_at as f64)),
+            time.wins.to_string(),
+            time.losses.to_string(),
+        ]);
+    }
+    let verdict = format!(
+        "Over all: learning is better in {} pairs of runs, worse in {}, equal in {} (p = {:.3}); of \
+         the equal ones sooner in {}, later in {} (p = {:.3}).",
+        scores.wins,
+        scores.losses,
+        scores.ties,
+        sign_test(scores.wins, scores.losses),
+        times.wins,
+        times.losses,
+        sign_test(times.wins, times.losses),
+    );
+    (grid, verdict)
+}
+
+fn csv_of_runs(measured: &[Measured]) -> Grid {
+    let mut grid = Grid::new(&[
+        "table",
+        "seed",
+        "learning",
+        "score",
+        "evaluations_to_best",
+        "evaluations",
+    ]);
+    for table in measured {
+        for (seed, with, without) in &table.pairs {
+            for (learning, arrival) in [("on", with), ("off", without)] {
+                grid.row([
+                    table.name.clone(),
+                    seed.to_string(),
+                    learning.to_owned(),
+                    arrival.score.to_string(),
+                    arrival.best_at.to_string(),
+                    arrival.evaluations.to_string(),
+                ]);
+            }
+        }
+    }
+    grid
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn arrival(score: f64, best_at: u64) -> Arrival {
+        Arrival {
+            score,
+            reached: None,
+            best_at,
+            evaluations: 100,
+        }
+    }
+
+    #[test]
+    fn equal_scores_are_decided_by_evaluations() {
+        let measured = [Measured {
+            name: "a".into(),
+            best: -10.0,
+            pairs: vec![
+                (1, arrival(-10.0, 50), arrival(-12.0, 20)),
+                (2, arrival(-10.0, 50), arrival(-10.0005, 60)),
+                (3, arrival(-11.0, 50), arrival(-10.0, 60)),
+            ],
+        }];
+        let (grid, verdict) = summary(&measured);
+        let row = grid.csv().lines().nth(1).unwrap().to_owned();
+        assert_eq!(row, "a,0.000,0.001,1,1,1,50,60,1,0");
+        assert!(verdict.contains("better in 1 pairs of runs, worse in 1, equal in 1"));
+    }
+}

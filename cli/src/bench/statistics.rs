@@ -1,0 +1,82 @@
+//! The few statistics that the reports use.
+
+/// Returns the middle value, or the mean of the middle two; none of nothing. Infinities are fine
+/// and mean "never".
+pub(crate) fn median(values: impl IntoIterator<Item = f64>) -> Option<f64> {
+    let mut values: Vec<f64> = values.into_iter().collect();
+    values.sort_by(f64::total_cmp);
+    let upper = *values.get(values.len() / 2)?;
+    if values.len() % 2 == 1 {
+        return Some(upper);
+    }
+    let lower = values[values.len() / 2 - 1];
+    Some(if lower.total_cmp(&upper).is_eq() {
+        upper
+    } else {
+        lower + (upper - lower) / 2.0
+    })
+}
+
+/// Returns the exponent k of y = c x^k by least squares on the logarithms; none of fewer than two
+/// different x.
+pub(crate) fn exponent(points: &[(f64, f64)]) -> Option<f64> {
+    let logs: Vec<(f64, f64)> = points.iter().map(|(x, y)| (x.ln(), y.ln())).collect();
+    let count = logs.len() as f64;
+    let mean_x = logs.iter().map(|(x, _)| x).sum::<f64>() / count;
+    let mean_y = logs.iter().map(|(_, y)| y).sum::<f64>() / count;
+    let spread: f64 = logs.iter().map(|(x, _)| (x - mean_x).powi(2)).sum();
+    let common: f64 = logs.iter().map(|(x, y)| (x - mean_x) * (y - mean_y)).sum();
+    (spread > 0.0).then(|| common / spread)
+}
+
+/// Returns the probability of at least this imbalance of wins and losses by chance (two-sided sign
+/// test; ties do not count).
+pub(crate) fn sign_test(wins: u32, losses: u32) -> f64 {
+    let decided = wins + losses;
+    let mut term = 0.5f64.powi(i32::try_from(decided).unwrap_or(i32::MAX));
+    let mut tail = 0.0;
+    for k in 0..=wins.min(losses) {
+        tail += term;
+        term *= f64::from(decided - k) / f64::from(k + 1);
+    }
+    (2.0 * tail).min(1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_median_of_an_even_number_lies_between_the_middle_two() {
+        assert_eq!(median([3.0, 1.0, 2.0]), Some(2.0));
+        assert_eq!(median([4.0, 1.0, 2.0, 3.0]), Some(2.5));
+        assert_eq!(median([]), None);
+    }
+
+    #[test]
+    fn runs_that_never_arrive_are_longer_than_all_others() {
+        let never = f64::INFINITY;
+        assert_eq!(median([never, 1.0, 2.0]), Some(2.0));
+        assert_eq!(median([never, never, 2.0]), Some(never));
+        assert_eq!(median([never, never]), Some(never));
+        assert_eq!(median([1.0, never]), Some(never));
+    }
+
+    #[test]
+    fn the_exponent_of_a_power_law_is_found() {
+        let points: Vec<(f64, f64)> = [100.0, 200.0, 400.0, 1600.0f64]
+            .map(|n| (n, 3.0 * n.powf(1.75)))
+            .into();
+        assert!((exponent(&points).unwrap() - 1.75).abs() < 1e-12);
+        assert_eq!(exponent(&points[..1]), None);
+        assert_eq!(exponent(&[]), None);
+    }
+
+    #[test]
+    fn the_sign_test_knows_coins() {
+        assert!((sign_test(5, 0) - 0.0625).abs() < 1e-12);
+        assert!((sign_test(0, 5) - 0.0625).abs() < 1e-12);
+        assert!((sign_test(3, 3) - 1.0).abs() < 1e-12);
+        assert!((sign_test(9, 1) - 22.0 / 1024.0).abs() < 1e-12);
+    }
+}
