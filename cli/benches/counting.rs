@@ -86,7 +86,6 @@ fn scorer(arity: usize, rows: usize) -> Scorer {
 }
 
 /// Returns local scores a second: those of the family and of each candidate.
-#[expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
 fn rate(scorer: &Scorer, parents: usize, kernel: Kernel) -> f64 {
     let parents: Vec<NodeIdx> = (1..=parents).map(NodeIdx::new).collect();
     let candidates: Vec<NodeIdx> = (1 + MOST_PARENTS..1 + MOST_PARENTS + CANDIDATES)

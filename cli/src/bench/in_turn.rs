@@ -143,7 +143,7 @@ fn exchange(state: &mut State, at: usize, chain: &mut dyn Chain, now: Duration) 
         standing: Standing::Running,
         snapshot: None,
     };
-    for command in state.apply(now, Event::Report(report)) {
+    for command in state.apply(now, Event::Report(Box::new(report))) {
         if let Command::Answer(_, Answer::Continue { seeds, .. }) = command
             && let Some(seeds) = seeds
         {

@@ -29,8 +29,6 @@ pub struct Position {
     score: f64,
     reach: Reach,
     closure: Closure,
-    /// Edges that the climb may not bring back.
-    prohibited: Vec<(NodeIdx, NodeIdx)>,
 }
 
 impl Position {
@@ -57,7 +55,6 @@ impl Position {
             score,
             reach: Reach::default(),
             closure,
-            prohibited: Vec::new(),
         };
         for node in NodeIdx::all(n) {
             position.renew_bound(node);
@@ -362,38 +359,18 @@ impl Position {
                 }
                 if family.parents().binary_search(&from).is_ok() {
                     best.offer(gain, Operation::Delete(from, to), random);
-                } else if !self.closure.reaches(to, from) && !self.is_prohibited(from, to) {
+                } else if !self.closure.reaches(to, from) {
                     best.offer(gain, Operation::Add(from, to), random);
                 }
             }
             for &from in family.parents().iter() {
                 let gain = family.gain(from) + self.benefits[from.index()].gain(to);
-                if gain >= best.gain
-                    && !self.closure.has_detour(&self.dag, from, to)
-                    && !self.is_prohibited(to, from)
-                {
+                if gain >= best.gain && !self.closure.has_detour(&self.dag, from, to) {
                     best.offer(gain, Operation::Reverse(from, to), random);
                 }
             }
         }
         best.operation
-    }
-
-    /// Keeps climbs from bringing an edge back until [`Self::allow_all`].
-    pub fn prohibit(&mut self, from: NodeIdx, to: NodeIdx) {
-        self.prohibited.push((from, to));
-    }
-
-    /// Lifts all prohibitions; tells whether there were any.
-    pub fn allow_all(&mut self) -> bool {
-        let any = !self.prohibited.is_empty();
-        self.prohibited.clear();
-        any
-    }
-
-    #[inline]
-    fn is_prohibited(&self, from: NodeIdx, to: NodeIdx) -> bool {
-        !self.prohibited.is_empty() && self.prohibited.contains(&(from, to))
     }
 
     fn touch(&mut self, node: NodeIdx) {

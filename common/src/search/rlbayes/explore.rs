@@ -16,22 +16,15 @@ pub enum BurstKind {
     Cluster,
     /// About half of the node's edges are turned round or dropped.
     Halve,
-    /// All edges into the node, or all out of it, are turned round.
-    Turn,
-    /// Some of the node's edges are dropped, and the next climb may not bring them back: it has to
-    /// find the best way without them, before a second one may use them again.
-    Detour,
 }
 
 impl BurstKind {
     /// How often each kind is drawn.
-    pub const MIX: [(Self, u32); 6] = [
+    pub const MIX: [(Self, u32); 4] = [
         (Self::Shake, 10),
         (Self::Isolate, 3),
         (Self::Cluster, 20),
         (Self::Halve, 10),
-        (Self::Turn, 5),
-        (Self::Detour, 15),
     ];
 }
 
@@ -61,8 +54,6 @@ impl Explorer {
                 self.drop_region(place, size, position, evaluator, random);
             }
             BurstKind::Halve => self.halve(place, position, evaluator, random),
-            BurstKind::Turn => self.turn(place, position, evaluator, random),
-            BurstKind::Detour => self.detour(place, position, evaluator, random),
         }
     }
 
@@ -113,51 +104,6 @@ impl Explorer {
             if random.chance(0.5) && (random.chance(0.5) || !position.reverse(from, to, evaluator))
             {
                 position.remove(from, to, evaluator);
-            }
-        }
-    }
-
-    fn turn(
-        &mut self,
-        place: NodeIdx,
-        position: &mut Position,
-        evaluator: &Evaluator,
-        random: &mut Random,
-    ) {
-        let into = random.chance(0.5);
-        self.list_edges_of(place, position.dag());
-        self.edges.retain(|&(_, to)| (to == place) == into);
-        // The nearest in the order first: others may be in the way of a farther one.
-        let dag = position.dag();
-        self.edges.sort_by_key(|&(from, to)| {
-            if into {
-                usize::MAX - dag.place(from)
-            } else {
-                dag.place(to)
-            }
-        });
-        for &(from, to) in &self.edges {
-            position.reverse(from, to, evaluator);
-        }
-    }
-
-    fn detour(
-        &mut self,
-        place: NodeIdx,
-        position: &mut Position,
-        evaluator: &Evaluator,
-        random: &mut Random,
-    ) {
-        self.list_edges_of(place, position.dag());
-        let drops = 1 + random.below(2);
-        for _ in 0..drops {
-            if let Some(&(from, to)) = random.pick(&self.edges)
-                && position.remove(from, to, evaluator)
-            {
-                position.prohibit(from, to);
-                if random.chance(0.5) {
-                    position.prohibit(to, from);
-                }
             }
         }
     }

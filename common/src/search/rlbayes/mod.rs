@@ -58,7 +58,7 @@ impl Default for RlBayesParams {
             theta: 0.5,
             table_rows: 64,
             stall: 2000,
-            region: 0.3,
+            region: 0.5,
             learning: Learning::On,
         }
     }
@@ -103,9 +103,6 @@ const CLIMB_STEPS: usize = 16;
 /// Chance of a walk inside the equivalence class before a burst, and its longest length.
 const WALK_CHANCE: f64 = 0.5;
 const WALK_STEPS: usize = 10;
-/// How many temperatures below the best of its run a chain may go: without this, the sum of many
-/// small losses in different regions would carry a hot chain on a large network far away.
-const LEASH: f64 = 3.0;
 /// Chance that a second place is disturbed in the same episode.
 const SECOND_BURST: f64 = 0.2;
 
@@ -248,18 +245,9 @@ impl RlBayes {
                 .burst(kind, second, position, evaluator, random);
         }
         position.climb(evaluator, random)?;
-        if position.allow_all() {
-            position.climb(evaluator, random)?;
-        }
         let change = position.score().value() - before;
-        let below_best = self
-            .run_best
-            .as_ref()
-            .map_or(0.0, |best| best.score.value() - position.score().value());
         let accepted = change >= 0.0
-            || self.temperature > 0.0
-                && below_best <= LEASH * self.temperature
-                && random.unit() < libm::exp(change / self.temperature);
+            || self.temperature > 0.0 && random.unit() < libm::exp(change / self.temperature);
         if !accepted {
             position.back_to_mark();
         } else if change.abs() > MIN_GAIN {
