@@ -74,12 +74,17 @@ impl Closure {
         self.any_noted = false;
         let words = self.words;
         self.renewed.fill(false);
+        // Behind the last node with changed children nothing can have changed.
+        let mut begun = false;
         for &node in dag.topological_order().iter().rev() {
             let at = node.index();
+            let noted = std::mem::take(&mut self.noted[at]);
+            begun |= noted;
+            if !begun {
+                continue;
+            }
             let children = dag.children(node);
-            if !std::mem::take(&mut self.noted[at])
-                && !children.iter().any(|child| self.renewed[child.index()])
-            {
+            if !noted && !children.iter().any(|child| self.renewed[child.index()]) {
                 continue;
             }
             self.fresh.fill(0);
