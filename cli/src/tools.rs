@@ -2,9 +2,10 @@
 
 use crate::args::{ScoreArgs, TableArgs, read_structure, shorten};
 use crate::failure::Failure;
-use crate::learn::{MemoryLayout, metrics_json};
 use crate::machine;
+use crate::memory_layout::MemoryLayout;
 use crate::output::{Output, OutputOptions};
+use crate::report::metrics_json;
 use crate::state_dir::write_whole;
 use crate::terminal::{Say, print, print_json};
 use crate::units::show_bytes;

@@ -146,7 +146,7 @@ mod tests {
         assert_eq!(alarm.file, "alarm_n1000_s1.csv.gz");
         assert!(alarm.proven && alarm.tolerance <= 0.001);
         let win95pts = &known[6];
-        assert!(!win95pts.proven && (win95pts.tolerance - 0.05).abs() < 1e-12);
+        assert!(!win95pts.proven && (win95pts.tolerance - 0.005).abs() < 1e-12);
     }
 
     #[test]
