@@ -39,7 +39,7 @@ mod tests {
 
     #[test]
     fn quoted_names_comments_and_empty_lines_are_understood() {
-        let lists = parse_name_lists("# tiers\na, \"b,c\"\r\n\nd\n").unwrap();
+        let lists = parse_name_lists("# tiers\na,\"b,c\"\r\n\nd\n").unwrap();
         let names: Vec<&Vec<String>> = lists.iter().map(|(_, names)| names).collect();
         assert_eq!(
             names,
