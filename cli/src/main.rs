@@ -53,11 +53,13 @@ enum Command {
     Check(tools::CheckCommand),
     Bench(bench::BenchCommand),
     /// Prints completions for a shell
+    #[command(after_long_help = "Example:\n  rlbayes completions bash > ~/.local/share/bash-completion/completions/rlbayes")]
     Completions {
         /// bash, zsh, fish, elvish or powershell
         shell: clap_complete::Shell,
     },
     /// Prints the manual page
+    #[command(after_long_help = "Example:\n  rlbayes man > rlbayes.1 && man ./rlbayes.1")]
     Man,
 }
 
