@@ -53,7 +53,9 @@ enum Command {
     Check(tools::CheckCommand),
     Bench(bench::BenchCommand),
     /// Prints completions for a shell
-    #[command(after_long_help = "Example:\n  rlbayes completions bash > ~/.local/share/bash-completion/completions/rlbayes")]
+    #[command(
+        after_long_help = "Example:\n  rlbayes completions bash > ~/.local/share/bash-completion/completions/rlbayes"
+    )]
     Completions {
         /// bash, zsh, fish, elvish or powershell
         shell: clap_complete::Shell,
