@@ -1,5 +1,5 @@
 //! How many local scores a second each counting kernel makes, by arity, number of parents and rows:
-//! `cargo bench`. The weights of the cost model were fitted with these figures;
+//! `cargo bench`. Each choice of the cost model stands beside both kernels;
 //! `Auto` should be near the better of the other two everywhere.
 //!
 //! `cargo bench -- 10000` shows the tables of 10000 rows only.

@@ -160,7 +160,7 @@ impl Counter {
     }
 
     /// Compares the words that the bit path reads with the rows that the other one does.
-    /// The weights were fitted with `cargo bench --bench counting`.
+    /// `cargo bench` shows how near the choice comes to the better of the two.
     fn bits_are_cheaper(&self, index: &CountIndex, candidate_arity: usize) -> bool {
         let words = self.sizes.len() * (candidate_arity - 1) * (index.bits.words() + 4);
         let cells = self.sizes.len() * candidate_arity;
