@@ -4,26 +4,28 @@ use crate::args::{
     BudgetArgs, ConstraintArgs, ResourceArgs, ScoreArgs, SearchArgs, TableArgs, place_on,
 };
 use crate::failure::Failure;
-use crate::local::{self, Job, Observer, Outcome, Resumed};
+use crate::local::{self, Job, Kept, Outcome};
 use crate::machine;
 use crate::memory_layout::MemoryLayout;
 use crate::output::{Output, OutputOptions, network_for};
 use crate::progress::SearchBar;
 use crate::report::{as_json, report};
-use crate::state_dir::StateDir;
+use crate::state_dir;
 use crate::terminal::{Say, print_json};
 use crate::units::show_bytes;
 use clap::Args;
 use rlbayes_common::data::Table;
 use rlbayes_common::elite::{EliteRow, Keying, Structure};
+use rlbayes_common::exchange::SearchDescription;
 use rlbayes_common::graph::Dag;
-use rlbayes_common::ids::{ChainId, Seed};
+use rlbayes_common::identity::search_id;
+use rlbayes_common::ids::{SearchId, Seed};
 use rlbayes_common::io::read_network;
 use rlbayes_common::metrics::compare;
 use rlbayes_common::network::NamedDag;
 use rlbayes_common::score::{LogScore, Scorer};
-use rlbayes_common::search::{Constraints, Evaluator, Problem, SavedChain, SearchSpec, StoppedBy};
-use rlbayes_coordinator::state::{Command, Cooperation, Pace, SearchPlan, State};
+use rlbayes_common::search::{Constraints, Evaluator, Problem, SearchSpec, StoppedBy};
+use rlbayes_coordinator::state::{ChainCount, Cooperation, Pace, SearchPlan, Snapshots};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -117,57 +119,31 @@ pub(crate) fn run(args: &LearnArgs, interrupt: &AtomicBool) -> Result<(), Failur
         output.check_names(&unlearned, args.portable_names)?;
     }
     let prepared = prepare(args, &table)?;
-    let job = job(args, &prepared)?;
     let settings = settings(args, &table, &prepared)?;
-    let keying = job.plan.keying;
-    let mut state_dir = None;
-    let mut resumed = None;
-    let mut finished = None;
+    let job = job(args, &prepared, search_id(&settings))?;
+    let mut kept = Kept::default();
     if let Some(folder) = &args.state {
-        let (dir, earlier) = StateDir::open(folder, &settings, table.nodes(), keying, |text| {
+        let keying = job.plan.keying;
+        kept = state_dir::open(folder, &settings, table.nodes(), keying, job.plan, |text| {
             say.warning(&text);
         })?;
-        state_dir = Some(dir);
-        if let Some(earlier) = earlier {
-            let stored = earlier.stored;
-            let state = State::recovered(job.plan, stored.pool, stored.record, stored.elapsed);
-            finished = stored
-                .stopped_by
-                .filter(|&reason| is_final(reason, &state, stored.elapsed, &earlier.chains));
-            resumed = Some(Resumed {
-                state,
-                chains: earlier.chains,
-                elapsed: stored.elapsed,
-            });
-        }
     }
-    let outcome = match (finished, resumed) {
-        (Some(stopped_by), Some(resumed)) => {
+    let outcome = match kept.state {
+        Some(state) if state.is_finished() => {
             say.note("this search has ended before; here is its result");
-            let mut state = resumed.state;
-            state.restore_counters(&resumed.chains);
+            let stopped_by = state.stopped_by().unwrap_or(StoppedBy::Stop);
             Outcome {
-                state,
-                elapsed: resumed.elapsed,
+                elapsed: state.elapsed(Duration::ZERO),
                 stopped_by,
+                state,
             }
         }
-        (_, resumed) => {
-            let start = resumed
-                .as_ref()
-                .map_or(Duration::ZERO, |resumed| resumed.elapsed);
-            let bar = SearchBar::new(Arc::clone(&job.problem), !args.quiet, start);
-            let mut observer = Watcher {
-                state_dir,
-                bar,
-                kept_at: start,
-            };
-            let outcome = local::run(&job, resumed, interrupt, &mut observer)?;
-            observer.bar.finish();
-            if let Some(dir) = &mut observer.state_dir {
-                let reason = Some(outcome.stopped_by);
-                dir.checkpoint(&outcome.state, outcome.elapsed, reason);
-            }
+        _ => {
+            let start = kept.state.as_ref();
+            let start = start.map_or(Duration::ZERO, |state| state.elapsed(Duration::ZERO));
+            let mut bar = SearchBar::new(Arc::clone(&job.problem), !args.quiet, start);
+            let outcome = local::run(&job, kept, interrupt, &mut bar)?;
+            bar.finish();
             outcome
         }
     };
@@ -247,7 +223,7 @@ fn finish(
             args,
             table,
             prepared,
-            outcome,
+            &outcome.state.view(Duration::ZERO, None),
             &best,
             metrics.as_ref(),
         ))?;
@@ -326,30 +302,60 @@ pub(crate) fn prepare(args: &LearnArgs, table: &Arc<Table>) -> Result<Prepared, 
     })
 }
 
-pub(crate) fn job(args: &LearnArgs, prepared: &Prepared) -> Result<Job, Failure> {
+pub(crate) fn job(args: &LearnArgs, prepared: &Prepared, id: SearchId) -> Result<Job, Failure> {
     let plan = SearchPlan {
-        chains: prepared.chains,
+        chains: ChainCount::Fixed(prepared.chains),
         seed: Seed(args.search.seed),
         budget: args.budget.budget()?,
         pace: prepared.pace,
         keying: Keying::of(args.score.score),
         cooperation: Cooperation::On,
-        checkpoint_every: args.state.as_ref().map(|_| CHECKPOINT_EVERY),
+        snapshots: match &args.state {
+            Some(_) => Snapshots::Every(local::CHECKPOINT_EVERY),
+            None => Snapshots::Never,
+        },
+        lease: LEASE,
     };
     Ok(Job {
         problem: Arc::clone(&prepared.problem),
-        spec: prepared.spec,
+        description: description(args, prepared, &plan, id)?,
         plan,
         threads: prepared.threads,
-        round_evaluations: args.resources.round_evaluations,
     })
 }
 
-/// How often the state is kept: a kill loses at most this.
-const CHECKPOINT_EVERY: Duration = Duration::from_secs(2);
+/// The one worker of a process is never lost.
+const LEASE: Duration = Duration::from_secs(3600);
+
+/// Returns what workers are told of a search; where its data travel, their hash comes later.
+pub(crate) fn description(
+    args: &LearnArgs,
+    prepared: &Prepared,
+    plan: &SearchPlan,
+    id: SearchId,
+) -> Result<SearchDescription, Failure> {
+    let problem = &prepared.problem;
+    Ok(SearchDescription {
+        id,
+        data_fingerprint: problem.scorer().table().fingerprint(),
+        data_hash: [0; 32],
+        data_bytes: 0,
+        nodes: problem.nodes(),
+        score: args.score.spec()?,
+        constraints: args.constraints.named()?,
+        start: Structure::of(problem.start()).edges().collect(),
+        spec: prepared.spec,
+        seed: plan.seed,
+        ladder: plan.chains.ladder(),
+        lockstep: plan.pace == Pace::Lockstep,
+        round_evaluations: args.resources.round_evaluations,
+        target: plan.budget.target,
+        exchange_every: local::EXCHANGE_EVERY,
+    })
+}
 
 /// Returns what makes two runs the same search, by name.
-fn settings(
+pub(crate) fn settings(
     args: &LearnArgs,
     table: &Table,
     prepared: &Prepared,
@@ -384,34 +390,7 @@ fn settings(
     Ok(settings)
 }
 
-/// Tells whether a stored end is an end under the budget of today: a larger budget goes on.
-fn is_final(
-    reason: StoppedBy,
-    state: &State,
-    elapsed: Duration,
-    chains: &std::collections::BTreeMap<ChainId, SavedChain>,
-) -> bool {
-    let budget = state.plan().budget;
-    let mut spent = state.spent(elapsed);
-    spent.iterations = chains.values().map(|chain| chain.iterations).sum();
-    spent.evaluations = chains.values().map(|chain| chain.evaluations).sum();
-    match reason {
-        StoppedBy::Interrupt => false,
-        StoppedBy::Stop | StoppedBy::Exhausted => true,
-        // The last evaluations may not have reached for a step.
-        StoppedBy::Evaluations => chains.iter().all(|(&id, chain)| {
-            chain.evaluations
-                + 2 * chain
-                    .best
-                    .as_ref()
-                    .map_or(0, |row| row.structure.nodes() as u64)
-                >= state.evaluation_share(id)
-        }),
-        _ => budget.reached(&spent).is_some(),
-    }
-}
-
-fn read_truth(args: &LearnArgs, table: &Table) -> Result<Option<Dag>, Failure> {
+pub(crate) fn read_truth(args: &LearnArgs, table: &Table) -> Result<Option<Dag>, Failure> {
     let Some(path) = &args.truth else {
         return Ok(None);
     };
@@ -425,7 +404,7 @@ fn read_truth(args: &LearnArgs, table: &Table) -> Result<Option<Dag>, Failure> {
 }
 
 /// The start network with its score, for a budget that did not reach for anything.
-fn start_row(problem: &Arc<Problem>) -> EliteRow {
+pub(crate) fn start_row(problem: &Arc<Problem>) -> EliteRow {
     let dag = problem.start();
     let score = Evaluator::new(Arc::clone(problem))
         .structure(dag)
@@ -433,40 +412,5 @@ fn start_row(problem: &Arc<Problem>) -> EliteRow {
     EliteRow {
         structure: Structure::of(dag),
         score,
-    }
-}
-
-struct Watcher {
-    state_dir: Option<StateDir>,
-    bar: SearchBar,
-    kept_at: Duration,
-}
-
-impl Observer for Watcher {
-    fn keep_rows(&mut self, state: &State, rows: &Command) {
-        if let (Some(dir), Command::Journal(rows)) = (&mut self.state_dir, rows) {
-            dir.keep_rows(state.plan().keying, rows);
-        }
-    }
-
-    fn keep_chain(&mut self, chain: ChainId, saved: &SavedChain) {
-        if let Some(dir) = &mut self.state_dir {
-            dir.keep_chain(chain, saved);
-        }
-    }
-
-    fn tick(&mut self, state: &State, now: Duration) {
-        self.bar.tick(state, now);
-        if let Some(dir) = &mut self.state_dir
-            && now.saturating_sub(self.kept_at) >= CHECKPOINT_EVERY
-        {
-            self.kept_at = now;
-            dir.checkpoint(state, now, None);
-            tracing::info!(
-                pool = state.pool().len(),
-                diversity = state.pool().diversity(),
-                "checkpoint"
-            );
-        }
     }
 }

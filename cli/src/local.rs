@@ -1,54 +1,50 @@
-//! A search in one process: the coordinator's state machine and chain threads, joined by channels.
-//! The only place that sees both worker and coordinator.
+//! A search in one process: the coordinator's event loop and a worker's session, joined by a
+//! channel. The only place that sees both worker and coordinator.
 
 use crate::failure::Failure;
-use rlbayes_common::elite::EliteRow;
-use rlbayes_common::exchange::Answer;
-use rlbayes_common::ids::{ChainId, Seed};
-use rlbayes_common::search::{Chain, Problem, SavedChain, SearchSpec, StoppedBy};
-use rlbayes_coordinator::state::{Command, Event, Pace, SearchPlan, State};
-use rlbayes_worker::chain_thread::{self, Assignment, Mailbox, ThreadPace, ThreadSettings};
+use rlbayes_common::exchange::{Exchange, Hello, Reply, SearchDescription, Snapshot, Welcome};
+use rlbayes_common::ids::{ChainId, Incarnation, SearchId};
+use rlbayes_common::search::{Problem, SavedChain, StoppedBy};
+use rlbayes_coordinator::event_loop::{
+    AskError, EventLoop, Handle, Observer, Published, Until, Writing,
+};
+use rlbayes_coordinator::journal::Journal;
+use rlbayes_coordinator::state::{SearchPlan, State};
+use rlbayes_worker::chain_folder::ChainFolder;
+use rlbayes_worker::chains::ChainMaker;
+use rlbayes_worker::link::{Joined, Link, LinkError};
+use rlbayes_worker::running_chain::{SlicePace, SliceSettings};
+use rlbayes_worker::session::{self, SessionError, SessionSettings, Workshop};
+use rlbayes_worker::threads::Threads;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use tokio::sync::watch;
 
 /// What is to be searched, and with what.
 pub(crate) struct Job {
     /// The table, score and constraints.
     pub(crate) problem: Arc<Problem>,
-    /// The search.
-    pub(crate) spec: SearchSpec,
+    /// What the session is told of the search.
+    pub(crate) description: SearchDescription,
     /// Chains, seed, budget, pace.
     pub(crate) plan: SearchPlan,
     /// How many threads run the chains.
     pub(crate) threads: u32,
-    /// Evaluations of a chain in one round.
-    pub(crate) round_evaluations: u64,
 }
 
-/// Where an earlier run ended.
-pub(crate) struct Resumed {
+/// What an earlier run left, and where this one keeps its own.
+#[derive(Default)]
+pub(crate) struct Kept {
     /// The coordinator's state.
-    pub(crate) state: State,
-    /// The chains that were stored.
+    pub(crate) state: Option<State>,
+    /// Free-running chains that were checkpointed.
     pub(crate) chains: BTreeMap<ChainId, SavedChain>,
-    /// Time spent searching before.
-    pub(crate) elapsed: Duration,
-}
-
-/// Who watches the search and keeps what it finds.
-pub(crate) trait Observer {
-    /// Rows changed the pool: they are kept before the chains hear of it.
-    fn keep_rows(&mut self, _state: &State, _rows: &Command) {}
-    /// A chain's state came in.
-    fn keep_chain(&mut self, _chain: ChainId, _saved: &SavedChain) {}
-    /// The best row improved.
-    fn record(&mut self, _state: &State, _row: &EliteRow, _now: Duration) {}
-    /// Time has passed.
-    fn tick(&mut self, _state: &State, _now: Duration) {}
+    /// Where rows and progress go.
+    pub(crate) journal: Option<Journal>,
+    /// Where chains go.
+    pub(crate) folder: Option<ChainFolder>,
 }
 
 /// A search that has ended.
@@ -61,234 +57,253 @@ pub(crate) struct Outcome {
     pub(crate) stopped_by: StoppedBy,
 }
 
-/// How often time is looked at.
-const TICK: Duration = Duration::from_millis(50);
 /// How often a free-running chain reports without a record.
-const EXCHANGE_EVERY: Duration = Duration::from_secs(2);
+pub(crate) const EXCHANGE_EVERY: Duration = Duration::from_secs(2);
+/// How often chains are checkpointed: a kill loses at most this.
+pub(crate) const CHECKPOINT_EVERY: Duration = Duration::from_secs(2);
 /// A free-running slice is this part of a round, so that records travel soon.
 const SLICES_A_ROUND: u64 = 4;
+/// How often the interrupt flag is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// Returns how slices go in a search.
+pub(crate) fn slice_settings(search: &SearchDescription) -> SliceSettings {
+    let (pace, slice_evaluations) = if search.lockstep {
+        (SlicePace::Lockstep, search.round_evaluations)
+    } else {
+        let every = search.exchange_every;
+        let evaluations = (search.round_evaluations / SLICES_A_ROUND).max(1);
+        (SlicePace::Free { every }, evaluations)
+    };
+    SliceSettings {
+        pace,
+        slice_evaluations,
+        target: search.target,
+    }
+}
 
 /// Runs a search until its budget is reached or `interrupt` is set.
 pub(crate) fn run(
     job: &Job,
-    resumed: Option<Resumed>,
+    kept: Kept,
     interrupt: &AtomicBool,
     observer: &mut dyn Observer,
 ) -> Result<Outcome, Failure> {
-    let Resumed {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()
+        .map_err(|error| Failure::input(format!("cannot start the runtime: {error}")))?;
+    let Kept {
         state,
         chains,
-        elapsed,
-    } = resumed.unwrap_or_else(|| Resumed {
-        state: State::new(job.plan),
-        chains: BTreeMap::new(),
-        elapsed: Duration::ZERO,
-    });
-    let begun = Instant::now();
-    let clock = || elapsed + begun.elapsed();
-    let halt = Arc::new(AtomicBool::new(false));
-    let settings = thread_settings(job, &halt);
-    let mut assignments = assign(job, &state, &chains);
-    thread::scope(|scope| {
-        let (reports_in, reports) = sync_channel(job.plan.chains as usize + 1);
-        let mut post = Post::default();
-        let mut threads = Vec::new();
-        for (number, assignments) in assignments.drain(..).enumerate() {
-            let (answers_in, answers) = sync_channel(2 * assignments.len() + 2);
-            post.add(
-                number,
-                assignments.iter().map(|assignment| assignment.id),
-                answers_in,
-            );
-            let mailbox = Mailbox {
-                reports: reports_in.clone(),
-                answers,
-            };
-            let settings = settings.clone();
-            let spawned = thread::Builder::new()
-                .name(format!("chains-{number}"))
-                .spawn_scoped(scope, move || {
-                    chain_thread::run(assignments, &settings, &mailbox)
-                });
-            match spawned {
-                Ok(handle) => threads.push(handle),
-                Err(error) => {
-                    halt.store(true, Relaxed);
-                    return Err(Failure::input(format!("cannot start a thread: {error}")));
-                }
-            }
-        }
-        drop(reports_in);
-        let mut driver = Driver {
-            state,
-            post,
-            halt: &halt,
-            observer,
-            finished: None,
+        journal,
+        folder,
+    } = kept;
+    let state = state.unwrap_or_else(|| State::new(job.plan));
+    runtime.block_on(async {
+        let halt = Arc::new(AtomicBool::new(false));
+        let (event_loop, handle, published) =
+            EventLoop::new(state, journal, Writing::Aside, Arc::clone(&halt), observer);
+        let link = LocalLink {
+            handle: handle.clone(),
+            published,
+            description: job.description.clone(),
         };
-        driver.drive(&reports, interrupt, &clock);
-        // Threads end with their mailboxes; what they still had is merged.
-        drop(std::mem::take(&mut driver.post));
-        drop(reports);
-        for handle in threads {
-            let last = handle
-                .join()
-                .map_err(|_| Failure::Bug("a chain panicked".into()))?;
-            for (report, saved) in last {
-                let chain = report.chain;
-                let commands = driver.state.merge_late(clock(), report);
-                driver.carry_out(commands, clock());
-                driver.observer.keep_chain(chain, &saved);
+        let mut workshop = LocalWorkshop {
+            maker: ChainMaker {
+                problem: Arc::clone(&job.problem),
+                spec: job.description.spec,
+                seed: job.description.seed,
+                ladder: job.description.ladder,
+            },
+            threads: job.threads,
+            halt,
+            chains,
+            folder,
+            refused: false,
+        };
+        let settings = SessionSettings {
+            incarnation: Incarnation(1),
+            replaces: None,
+            host: "here".to_owned(),
+            threads: job.threads,
+            program_version: env!("CARGO_PKG_VERSION").to_owned(),
+            give_up_after: None,
+            checkpoint_every: CHECKPOINT_EVERY,
+        };
+        let work = async {
+            let done = session::run(&settings, &link, &mut workshop, std::future::pending()).await;
+            if done.is_err() {
+                // The loop has nobody to wait for; its answer changes nothing.
+                let _ = handle.stop(StoppedBy::Interrupt).await;
             }
-        }
-        let stopped_by = driver
-            .finished
-            .or(driver.state.stopped_by())
+            done
+        };
+        let both = async {
+            tokio::join!(
+                event_loop.run(Until::Finished, std::future::pending()),
+                work
+            )
+        };
+        let interrupted = async {
+            while !interrupt.load(Relaxed) {
+                tokio::time::sleep(LOOK_EVERY).await;
+            }
+            // An event loop that has just ended needs no word.
+            let _ = handle.stop(StoppedBy::Interrupt).await;
+            std::future::pending::<()>().await;
+        };
+        let (ended, done) = tokio::select! {
+            both = both => both,
+            () = interrupted => return Err(Failure::Bug("an interrupt has ended".into())),
+        };
+        done.map_err(|error| Failure::input(error.to_string()))?;
+        let stopped_by = ended
+            .state
+            .stopped_by()
             .ok_or_else(|| Failure::Bug("the search ended without a reason".into()))?;
         Ok(Outcome {
-            state: driver.state,
-            elapsed: clock(),
+            elapsed: ended.elapsed,
             stopped_by,
+            state: ended.state,
         })
     })
 }
 
-fn thread_settings(job: &Job, halt: &Arc<AtomicBool>) -> ThreadSettings {
-    let (pace, slice_evaluations) = match job.plan.pace {
-        Pace::Lockstep => (ThreadPace::Lockstep, job.round_evaluations),
-        Pace::Free => (
-            ThreadPace::Free {
-                every: EXCHANGE_EVERY,
-            },
-            (job.round_evaluations / SLICES_A_ROUND).max(1),
-        ),
-    };
-    let target = job.plan.budget.target;
-    ThreadSettings {
-        pace,
-        slice_evaluations,
-        target,
-        halt: Arc::clone(halt),
-    }
+/// The link inside a process.
+struct LocalLink {
+    handle: Handle,
+    published: watch::Receiver<Published>,
+    description: SearchDescription,
 }
 
-/// Prepares the chains and deals them out to the threads in turn.
-fn assign(
-    job: &Job,
-    state: &State,
-    stored: &BTreeMap<ChainId, SavedChain>,
-) -> Vec<Vec<Assignment>> {
-    let threads = job.threads.clamp(1, job.plan.chains) as usize;
-    let mut dealt: Vec<Vec<Assignment>> = (0..threads).map(|_| Vec::new()).collect();
-    for number in 0..job.plan.chains {
-        let id = ChainId(number);
-        let chain = prepare(job, id, stored.get(&id));
-        let evaluations = state.evaluation_share(id);
-        let iterations = state.iteration_share(id);
-        dealt[number as usize % threads].push(Assignment {
-            id,
-            chain,
-            evaluations,
-            iterations,
-        });
-    }
-    dealt
-}
-
-fn prepare(job: &Job, id: ChainId, stored: Option<&SavedChain>) -> Box<dyn Chain> {
-    let chains = job.plan.chains;
-    if let Some(saved) = stored {
-        match job.spec.resume(&job.problem, id, chains, saved) {
-            Ok(chain) => return chain,
-            Err(error) => tracing::warn!(chain = %id, %error, "the chain starts anew"),
+fn asked(error: AskError) -> LinkError {
+    match error {
+        AskError::Refused(refusal) => LinkError::JoinAgain(refusal.to_string()),
+        error @ (AskError::NotStored(_) | AskError::Ending) => {
+            LinkError::Unreachable(error.to_string())
         }
     }
-    let Seed(seed) = job.plan.seed;
-    job.spec.start(&job.problem, id, chains, Seed(seed))
 }
 
-/// The ways back to the chain threads.
-#[derive(Default)]
-struct Post {
-    thread_of: BTreeMap<ChainId, usize>,
-    threads: Vec<SyncSender<(ChainId, Answer)>>,
+impl Link for LocalLink {
+    async fn join(&self, hello: &Hello) -> Result<Joined, LinkError> {
+        let welcome: Welcome = self.handle.join(hello.clone()).await.map_err(asked)?;
+        Ok(Joined {
+            welcome,
+            search: self.description.clone(),
+        })
+    }
+
+    async fn fetch_data(&self, _search: &SearchDescription) -> Result<Vec<u8>, LinkError> {
+        Err(LinkError::Nonsense("the table is here".into()))
+    }
+
+    async fn store_chain(
+        &self,
+        _search: &SearchDescription,
+        _exchange: &Exchange,
+    ) -> Result<(), LinkError> {
+        Ok(())
+    }
+
+    async fn fetch_chain(
+        &self,
+        _search: &SearchDescription,
+        chain: ChainId,
+        _digest: [u8; 32],
+    ) -> Result<Snapshot, LinkError> {
+        let stored = self.handle.fetch_chain(chain).await.map_err(asked)?;
+        stored.ok_or_else(|| LinkError::Nonsense("the state is not stored".into()))
+    }
+
+    async fn exchange(
+        &self,
+        _search: &SearchDescription,
+        exchange: Exchange,
+    ) -> Result<Reply, LinkError> {
+        self.handle.exchange(exchange).await.map_err(asked)
+    }
+
+    async fn leave(
+        &self,
+        _search: &SearchDescription,
+        exchange: Exchange,
+    ) -> Result<(), LinkError> {
+        self.handle.leave(exchange).await.map_err(asked)
+    }
+
+    async fn nudged(&self) {
+        let mut published = self.published.clone();
+        let stopped = published.wait_for(|published| published.view.stopped_by.is_some());
+        if stopped.await.is_err() {
+            // The loop has ended; so will the session.
+            std::future::pending().await
+        }
+    }
+
+    fn least_pause(&self) -> Duration {
+        Duration::ZERO
+    }
 }
 
-impl Post {
-    fn add(
+/// Chains on the threads of this process.
+struct LocalWorkshop {
+    maker: ChainMaker,
+    threads: u32,
+    halt: Arc<AtomicBool>,
+    chains: BTreeMap<ChainId, SavedChain>,
+    folder: Option<ChainFolder>,
+    /// Whether the last write failed: said once, not at every checkpoint.
+    refused: bool,
+}
+
+impl Workshop for LocalWorkshop {
+    type Chains = Threads;
+
+    async fn open(
         &mut self,
-        thread: usize,
-        chains: impl Iterator<Item = ChainId>,
-        answers: SyncSender<(ChainId, Answer)>,
-    ) {
-        self.thread_of.extend(chains.map(|chain| (chain, thread)));
-        self.threads.push(answers);
+        _link: &impl Link,
+        joined: &Joined,
+    ) -> Result<(ChainMaker, Threads), SessionError> {
+        let settings = slice_settings(&joined.search);
+        let threads = Threads::start(
+            self.threads,
+            self.maker.clone(),
+            settings,
+            Arc::clone(&self.halt),
+        )
+        .map_err(|error| SessionError::Workshop(format!("cannot start a thread: {error}")))?;
+        Ok((self.maker.clone(), threads))
     }
 
-    /// Sends an answer. A thread takes its answers between slices and each chain has one report
-    /// out at a time, so there is room; a thread that has ended needs none.
-    fn send(&self, chain: ChainId, answer: Answer) {
-        if let Some(answers) = self
-            .thread_of
-            .get(&chain)
-            .and_then(|&at| self.threads.get(at))
-        {
-            let _ = answers.send((chain, answer));
+    fn checkpointed(&mut self, chain: ChainId) -> Option<SavedChain> {
+        self.chains.remove(&chain)
+    }
+
+    fn holds(&self) -> (Vec<ChainId>, Option<SearchId>) {
+        (Vec::new(), None)
+    }
+
+    fn keep(&mut self, chain: ChainId, snapshot: &Snapshot) {
+        if let Some(folder) = &self.folder {
+            keep_chain(folder, chain, snapshot, &mut self.refused);
         }
     }
 }
 
-struct Driver<'a> {
-    state: State,
-    post: Post,
-    halt: &'a AtomicBool,
-    observer: &'a mut dyn Observer,
-    finished: Option<StoppedBy>,
-}
-
-impl Driver<'_> {
-    /// Feeds events to the state machine until the search is over.
-    fn drive(
-        &mut self,
-        reports: &Receiver<rlbayes_common::exchange::ChainReport>,
-        interrupt: &AtomicBool,
-        clock: &dyn Fn() -> Duration,
-    ) {
-        let mut next_tick = clock();
-        while self.finished.is_none() {
-            let event = match reports.recv_timeout(TICK) {
-                Ok(report) => Event::Report(Box::new(report)),
-                Err(RecvTimeoutError::Timeout) => Event::Tick,
-                Err(RecvTimeoutError::Disconnected) => return,
-            };
-            let now = clock();
-            let commands = self.state.apply(now, event);
-            self.carry_out(commands, now);
-            if interrupt.load(Relaxed) {
-                let commands = self.state.apply(now, Event::Stop(StoppedBy::Interrupt));
-                self.carry_out(commands, now);
-            }
-            if now >= next_tick {
-                next_tick = now + TICK;
-                let commands = self.state.apply(now, Event::Tick);
-                self.carry_out(commands, now);
-                self.observer.tick(&self.state, now);
-            }
-        }
-    }
-
-    fn carry_out(&mut self, commands: Vec<Command>, now: Duration) {
-        for command in commands {
-            match command {
-                Command::Journal(_) => self.observer.keep_rows(&self.state, &command),
-                Command::SaveChain(chain, saved) => self.observer.keep_chain(chain, &saved),
-                Command::Answer(chain, answer) => self.post.send(chain, answer),
-                Command::Record(row) => {
-                    tracing::info!(score = row.score.value(), at = now.as_secs_f64(), "record");
-                    self.observer.record(&self.state, &row, now);
-                }
-                Command::Halt => self.halt.store(true, Relaxed),
-                Command::Finished(reason) => self.finished = Some(reason),
+/// Writes a chain; a disk that refuses is said once.
+pub(crate) fn keep_chain(
+    folder: &ChainFolder,
+    chain: ChainId,
+    snapshot: &Snapshot,
+    refused: &mut bool,
+) {
+    match folder.write(chain, snapshot) {
+        Ok(()) => *refused = false,
+        Err(error) => {
+            if !std::mem::replace(refused, true) {
+                tracing::warn!(%error, "the state cannot be saved; the search goes on");
             }
         }
     }

@@ -2,6 +2,7 @@
 
 mod args;
 mod bench;
+mod cluster;
 mod failure;
 mod learn;
 mod local;
@@ -17,7 +18,7 @@ mod tools;
 mod units;
 
 use clap::error::ErrorKind;
-use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use failure::Failure;
 use std::io::IsTerminal;
 use std::process::ExitCode;
@@ -29,15 +30,28 @@ use tracing_subscriber::EnvFilter;
 #[derive(Parser, Debug)]
 #[command(name = "rlbayes", version, after_long_help = AFTER_HELP, disable_help_subcommand = true)]
 struct Cli {
+    /// How the log on stderr looks
+    #[arg(long, global = true, value_enum, default_value_t = LogFormat::Text, hide_short_help = true)]
+    log_format: LogFormat,
     #[command(subcommand)]
     command: Command,
+}
+
+/// How the log looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum LogFormat {
+    /// A line of text for each event.
+    Text,
+    /// A JSON object for each event.
+    Json,
 }
 
 const AFTER_HELP: &str = "\
 Every flag has an environment twin: --max-parents is RLBAYES_MAX_PARENTS.
 RLBAYES_LOG=info shows a log on stderr.
 
-Exit codes: 0 done, 1 bug, 2 bad flags or input, 130 interrupted after saving.
+Exit codes: 0 done, 1 bug, 2 bad flags or input, 3 coordinator out of reach, 4 protocol mismatch,
+130 interrupted after saving.
 
 Example:
   rlbayes learn data/alarm.csv --truth data/networks/alarm.bif -o alarm.bif -o alarm.svg";
@@ -52,6 +66,18 @@ enum Command {
     Convert(tools::ConvertCommand),
     Check(tools::CheckCommand),
     Bench(bench::BenchCommand),
+    Coordinator(Box<cluster::CoordinatorArgs>),
+    Worker(Box<cluster::WorkerArgs>),
+    Status(cluster::StatusArgs),
+    /// Shows live how a search is going
+    #[command(after_long_help = "Example:\n  rlbayes watch http://localhost:7400")]
+    Watch(cluster::StatusArgs),
+    /// Ends a search; its result stays
+    #[command(after_long_help = "Example:\n  rlbayes stop http://localhost:7400")]
+    Stop(cluster::StatusArgs),
+    Result(cluster::ResultArgs),
+    Health(cluster::HealthArgs),
+    Certs(cluster::CertsArgs),
     /// Prints completions for a shell
     #[command(
         after_long_help = "Example:\n  rlbayes completions bash > ~/.local/share/bash-completion/completions/rlbayes"
@@ -73,19 +99,29 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return not_understood(&error),
     };
-    tracing_subscriber::fmt()
-        .with_env_filter(
-            EnvFilter::try_from_env("RLBAYES_LOG").unwrap_or_else(|_| EnvFilter::new("warn")),
-        )
-        .with_ansi(std::io::stderr().is_terminal())
-        .with_writer(std::io::stderr)
-        .init();
+    start_log(&cli);
     match run(&cli.command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             terminal::say_failure(&failure);
             ExitCode::from(failure.exit_code())
         }
+    }
+}
+
+/// Starts the log on stderr: what serves others tells how it is going, the rest only warns.
+fn start_log(cli: &Cli) {
+    let usual = match cli.command {
+        Command::Coordinator(_) | Command::Worker(_) => "info",
+        _ => "warn",
+    };
+    let filter = EnvFilter::try_from_env("RLBAYES_LOG").unwrap_or_else(|_| EnvFilter::new(usual));
+    let log = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr);
+    match cli.log_format {
+        LogFormat::Text => log.with_ansi(std::io::stderr().is_terminal()).init(),
+        LogFormat::Json => log.json().init(),
     }
 }
 
@@ -120,6 +156,14 @@ fn run(command: &Command) -> Result<(), Failure> {
         Command::Convert(args) => tools::convert(args),
         Command::Check(args) => tools::check(args),
         Command::Bench(args) => bench::run(args, &*interrupt_flag()?),
+        Command::Coordinator(args) => cluster::coordinator(args),
+        Command::Worker(args) => cluster::worker(args),
+        Command::Status(args) => cluster::status(args),
+        Command::Watch(args) => cluster::watch(args),
+        Command::Stop(args) => cluster::stop(args),
+        Command::Result(args) => cluster::result(args),
+        Command::Health(args) => cluster::health(args),
+        Command::Certs(args) => cluster::certs(args),
         Command::Completions { shell } => {
             let mut bytes = Vec::new();
             clap_complete::generate(*shell, &mut Cli::command(), "rlbayes", &mut bytes);

@@ -2,14 +2,14 @@
 //! can't be written is known before the search begins.
 
 use crate::failure::Failure;
-use crate::state_dir::{HALF_WRITTEN, write_whole};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use rlbayes_common::data::Table;
 use rlbayes_common::fit::fit;
 use rlbayes_common::graph::Dag;
 use rlbayes_common::io::{
-    Around, Format, WriteError, WriteOptions, portability_warnings, write_network,
+    Around, Format, HALF_WRITTEN, WriteError, WriteOptions, portability_warnings, write_network,
+    write_whole,
 };
 use rlbayes_common::network::{NamedDag, NetworkFile};
 use std::io::Write;

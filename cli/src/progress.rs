@@ -2,7 +2,8 @@
 
 use crate::units::{show_count, show_time};
 use indicatif::{ProgressBar, ProgressStyle};
-use rlbayes_common::search::Problem;
+use rlbayes_common::search::{Problem, Spent};
+use rlbayes_coordinator::event_loop::Observer;
 use rlbayes_coordinator::state::State;
 use std::sync::Arc;
 use std::time::Duration;
@@ -40,13 +41,12 @@ impl SearchBar {
         }
     }
 
-    /// Renews the line.
-    pub(crate) fn tick(&mut self, state: &State, now: Duration) {
+    fn renew(&mut self, state: &State, now: Duration) {
         if now.saturating_sub(self.shown) < EVERY {
             return;
         }
         self.shown = now;
-        let spent = state.spent(now);
+        let spent = spent_at(state, now);
         let (before, evaluations) = self.last;
         let seconds = now.saturating_sub(before).as_secs_f64();
         if seconds >= 1.0 {
@@ -60,7 +60,7 @@ impl SearchBar {
     }
 
     fn line(&self, state: &State, now: Duration) -> String {
-        let spent = state.spent(now);
+        let spent = spent_at(state, now);
         let best = match spent.best {
             Some((score, at, _)) => {
                 format!(
@@ -85,6 +85,20 @@ impl SearchBar {
     /// Takes the line away.
     pub(crate) fn finish(&self) {
         self.bar.finish_and_clear();
+    }
+}
+
+/// Returns how far the search has come after a time spent searching.
+fn spent_at(state: &State, elapsed: Duration) -> Spent {
+    Spent {
+        time: elapsed,
+        ..state.spent(Duration::ZERO)
+    }
+}
+
+impl Observer for SearchBar {
+    fn tick(&mut self, state: &State, elapsed: Duration) {
+        self.renew(state, elapsed);
     }
 }
 

@@ -10,6 +10,7 @@ use rlbayes_common::elite::EliteRow;
 use rlbayes_common::metrics::StructureMetrics;
 use rlbayes_common::score::LogScore;
 use rlbayes_common::search::{SearchSpec, StoppedBy};
+use rlbayes_coordinator::state::View;
 use serde_json::json;
 use std::time::Duration;
 
@@ -18,39 +19,39 @@ pub(crate) fn as_json(
     args: &LearnArgs,
     table: &Table,
     prepared: &Prepared,
-    outcome: &Outcome,
+    view: &View,
     best: &EliteRow,
     metrics: Option<&(StructureMetrics, LogScore)>,
 ) -> serde_json::Value {
-    let spent = outcome.state.spent(outcome.elapsed);
     let name = |node| table.schema().variable(node).name();
     let edges: Vec<[&str; 2]> = best
         .structure
         .edges()
         .map(|(from, to)| [name(from), name(to)])
         .collect();
-    let (seeds_sent, seeds) = outcome.state.seed_counts();
+    let counters = view.counters;
+    let threads: u32 = view.workers.iter().map(|worker| worker.threads).sum();
     let mut result = json!({
         "score": best.score.value(),
         "score_name": args.score.score.as_str(),
         "search": prepared.spec.name(),
         "edges": edges,
-        "evaluations": spent.evaluations,
-        "computed": outcome.state.computed(),
-        "iterations": spent.iterations,
-        "seconds": outcome.elapsed.as_secs_f64(),
-        "best_at_seconds": outcome.state.record().map_or(0.0, |record| record.at.as_secs_f64()),
-        "threads": prepared.threads,
-        "chains": prepared.chains,
+        "evaluations": counters.evaluations,
+        "computed": counters.computed,
+        "iterations": counters.iterations,
+        "seconds": view.elapsed.as_secs_f64(),
+        "best_at_seconds": view.best_at.as_secs_f64(),
+        "threads": threads.max(prepared.threads),
+        "chains": view.chains,
         "seed": args.search.seed,
-        "stopped_by": outcome.stopped_by.as_str(),
-        "pool_size": outcome.state.pool().len(),
-        "diversity": outcome.state.pool().diversity(),
+        "stopped_by": view.stopped_by.map(StoppedBy::as_str),
+        "pool_size": view.pool_size,
+        "diversity": view.diversity,
         "seeds": {
-            "sent": seeds_sent,
-            "received": seeds.received,
-            "entered": seeds.entered,
-            "made_current": seeds.made_current,
+            "sent": view.seeds_sent,
+            "received": counters.seeds.received,
+            "entered": counters.seeds.entered,
+            "made_current": counters.seeds.made_current,
         },
     });
     if let Some((metrics, truth_score)) = metrics {
@@ -82,7 +83,7 @@ pub(crate) fn report(
     outputs: &[Output],
     say: &Say,
 ) {
-    let spent = outcome.state.spent(outcome.elapsed);
+    let spent = outcome.state.spent(Duration::ZERO);
     let edges = best.structure.edges().count();
     let record = outcome
         .state
@@ -109,7 +110,7 @@ pub(crate) fn report(
     #[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
     let (evaluations, computed, steps) = (
         spent.evaluations as f64,
-        outcome.state.computed() as f64,
+        outcome.state.counters().computed as f64,
         spent.iterations as f64,
     );
     let unit = if matches!(prepared.spec, SearchSpec::RlBayes(_)) {

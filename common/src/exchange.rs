@@ -1,25 +1,37 @@
-//! What chains and their coordinator tell each other, as plain values: the same whether they share
-//! a process or a network lies between.
+//! What chains, workers and their coordinator tell each other, as plain values: the same whether
+//! they share a process or a network lies between.
 
 use crate::elite::{EliteRow, Found};
-use crate::ids::ChainId;
-use crate::search::{SavedChain, SeedCounts, Seeds};
+use crate::ids::{ChainId, Incarnation, NodeIdx, SearchId, Seed, WorkerId};
+use crate::score::{LogScore, ScoreSpec};
+use crate::search::{NamedConstraints, SearchSpec, SeedCounts, Seeds, StoppedBy};
+use std::sync::Arc;
+use std::time::Duration;
 
 /// What a chain tells after a slice.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ChainReport {
     /// Which chain.
     pub chain: ChainId,
+    /// Counts the chain's reports; in lockstep it is the round.
+    pub sequence: u64,
     /// Rows worth sharing since the last report.
     pub finds: Vec<(Found, EliteRow)>,
-    /// What the chain has done so far, in all.
+    /// What the chain has done: in lockstep in all, free-running since its worker took it.
     pub counters: ChainCounters,
     /// Whether it would take seeds.
     pub wants_seeds: bool,
     /// Whether it can go on.
     pub standing: Standing,
     /// Its state, where the last answer asked for it.
-    pub snapshot: Option<SavedChain>,
+    pub snapshot: Option<Snapshot>,
+}
+
+/// A chain's state as sealed bytes, and their BLAKE3.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Snapshot {
+    digest: [u8; 32],
+    bytes: Arc<[u8]>,
 }
 
 /// What a chain has done so far.
@@ -49,7 +61,7 @@ pub enum Standing {
 }
 
 /// How a chain goes on.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// It runs another slice.
     Continue {
@@ -58,22 +70,227 @@ pub enum Answer {
         /// Whether the next report should bring the chain's state.
         snapshot: bool,
     },
-    /// It stops.
+    /// It stops: the search is over for it.
     Stop,
+    /// It belongs to another worker now.
+    Release,
+}
+
+/// A chain that a worker is to run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ChainOrder {
+    /// Which chain.
+    pub chain: ChainId,
+    /// The number of its next report.
+    pub sequence: u64,
+    /// How many evaluations it may make in all.
+    pub evaluations: u64,
+    /// How many steps it may make in all.
+    pub iterations: u64,
+    /// Where it begins.
+    pub origin: Origin,
+}
+
+/// Where a chain begins.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Origin {
+    /// At the start network.
+    Start,
+    /// At the start network with rows of the pool: its state was lost.
+    Pool(Seeds),
+    /// At a state that the coordinator has stored, with the seeds that it is owed.
+    Stored {
+        /// BLAKE3 of the state.
+        digest: [u8; 32],
+        /// Rows of others.
+        seeds: Option<Seeds>,
+    },
+}
+
+/// What a search is: everything that a worker needs to know of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SearchDescription {
+    /// Its name.
+    pub id: SearchId,
+    /// Names, states and cells of its table, whatever the file looked like.
+    pub data_fingerprint: [u8; 32],
+    /// BLAKE3 of the table's encoding, and its size.
+    pub data_hash: [u8; 32],
+    /// Bytes of the table's encoding.
+    pub data_bytes: u64,
+    /// How many variables it has.
+    pub nodes: usize,
+    /// What is maximised.
+    pub score: ScoreSpec,
+    /// What the network must and must not have.
+    pub constraints: NamedConstraints,
+    /// Edges of the network that chains start from: (from, to).
+    pub start: Vec<(NodeIdx, NodeIdx)>,
+    /// The search.
+    pub spec: SearchSpec,
+    /// What all draws come from.
+    pub seed: Seed,
+    /// How many rungs the ladder of temperatures has.
+    pub ladder: u32,
+    /// Whether chains run in rounds.
+    pub lockstep: bool,
+    /// Evaluations of a chain in one round.
+    pub round_evaluations: u64,
+    /// A score at which a slice ends.
+    pub target: Option<LogScore>,
+    /// How often a free-running worker reports without a record.
+    pub exchange_every: Duration,
+}
+
+/// How a worker introduces itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hello {
+    /// Drawn afresh by each worker process.
+    pub incarnation: Incarnation,
+    /// What the same worker was before a restart.
+    pub replaces: Option<Incarnation>,
+    /// Where it runs.
+    pub host: String,
+    /// How many threads it has.
+    pub threads: u32,
+    /// The program's version.
+    pub program_version: String,
+    /// Chains that it runs now or has checkpoints of.
+    pub chains: Vec<ChainId>,
+    /// The search that they belong to.
+    pub search: Option<SearchId>,
+}
+
+/// What a worker gets when it joins.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Welcome {
+    /// Its number.
+    pub worker: WorkerId,
+    /// How long it counts as alive without an exchange.
+    pub lease: Duration,
+    /// The chains that it is to run: all of them, so that others that it has are dropped.
+    pub orders: Vec<ChainOrder>,
+    /// Set once the search is over.
+    pub stopped_by: Option<StoppedBy>,
+}
+
+/// A worker's reports, all chains that have one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Exchange {
+    /// Which worker.
+    pub worker: WorkerId,
+    /// Which process of it.
+    pub incarnation: Incarnation,
+    /// What its chains tell.
+    pub reports: Vec<ChainReport>,
+    /// How it is doing.
+    pub statistics: WorkerStatistics,
+}
+
+/// How a worker is doing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WorkerStatistics {
+    /// Questions that the score caches answered.
+    pub cache_hits: u64,
+    /// Questions that they could not answer.
+    pub cache_misses: u64,
+    /// Bytes that they hold.
+    pub cache_bytes: u64,
+    /// Bytes that the process holds.
+    pub memory_bytes: u64,
+}
+
+/// What comes back from an exchange.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Reply {
+    /// How chains go on, each with the sequence that is answered; a lockstep chain whose round is
+    /// not over has none.
+    pub answers: Vec<(ChainId, u64, Answer)>,
+    /// Chains to run besides.
+    pub orders: Vec<ChainOrder>,
+    /// How long the worker counts as alive without another exchange.
+    pub lease: Duration,
+    /// Set once the search is over.
+    pub stopped_by: Option<StoppedBy>,
+}
+
+/// A lockstep chain as it is stored at a barrier: enough to replay the next round anywhere.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StoredChain {
+    /// The chain's own state.
+    pub snapshot: Snapshot,
+    /// The seeds that it gets for the next round.
+    pub seeds: Option<Seeds>,
+    /// How often it was sent seeds.
+    pub reseeds: u64,
+    /// What it has done so far.
+    pub counters: ChainCounters,
+    /// Whether it can go on.
+    pub standing: Standing,
+}
+
+impl Standing {
+    /// All of them.
+    pub const ALL: [Self; 4] = [
+        Self::Running,
+        Self::OutOfEvaluations,
+        Self::OutOfIterations,
+        Self::Exhausted,
+    ];
+}
+
+impl Snapshot {
+    /// Seals bytes of a chain's state.
+    #[must_use]
+    pub fn new(bytes: impl Into<Arc<[u8]>>) -> Self {
+        let bytes = bytes.into();
+        Self {
+            digest: *blake3::hash(&bytes).as_bytes(),
+            bytes,
+        }
+    }
+
+    /// Returns the BLAKE3 of the bytes.
+    #[must_use]
+    pub fn digest(&self) -> [u8; 32] {
+        self.digest
+    }
+
+    /// Returns the bytes.
+    #[must_use]
+    pub fn bytes(&self) -> &Arc<[u8]> {
+        &self.bytes
+    }
 }
 
 impl ChainCounters {
     /// Keeps the larger of each: counters only grow, so late and repeated reports can't hurt.
     #[must_use]
     pub fn max(self, other: Self) -> Self {
+        self.zip(other, u64::max)
+    }
+
+    /// Adds up.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        self.zip(other, u64::saturating_add)
+    }
+
+    /// Returns what was done since `earlier`.
+    #[must_use]
+    pub fn since(self, earlier: Self) -> Self {
+        self.zip(earlier, u64::saturating_sub)
+    }
+
+    fn zip(self, other: Self, with: impl Fn(u64, u64) -> u64) -> Self {
         Self {
-            iterations: self.iterations.max(other.iterations),
-            evaluations: self.evaluations.max(other.evaluations),
-            computed: self.computed.max(other.computed),
+            iterations: with(self.iterations, other.iterations),
+            evaluations: with(self.evaluations, other.evaluations),
+            computed: with(self.computed, other.computed),
             seeds: SeedCounts {
-                received: self.seeds.received.max(other.seeds.received),
-                entered: self.seeds.entered.max(other.seeds.entered),
-                made_current: self.seeds.made_current.max(other.seeds.made_current),
+                received: with(self.seeds.received, other.seeds.received),
+                entered: with(self.seeds.entered, other.seeds.entered),
+                made_current: with(self.seeds.made_current, other.seeds.made_current),
             },
         }
     }

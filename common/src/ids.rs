@@ -74,6 +74,10 @@ number!(
     ChainId(u32)
 );
 number!(
+    /// One life of a worker process, drawn afresh at each start.
+    Incarnation(u64)
+);
+number!(
     /// A lockstep round, counted from 0.
     Round(u64)
 );
@@ -98,3 +102,33 @@ impl Seed {
         Self(z ^ (z >> 31))
     }
 }
+
+/// A search, told apart from every other by its settings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SearchId(pub [u8; 16]);
+
+impl fmt::Display for SearchId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl std::str::FromStr for SearchId {
+    type Err = NotASearchId;
+
+    fn from_str(text: &str) -> Result<Self, NotASearchId> {
+        let mut id = [0; 16];
+        if text.len() != 32 || !text.is_ascii() {
+            return Err(NotASearchId);
+        }
+        for (at, byte) in id.iter_mut().enumerate() {
+            *byte = u8::from_str_radix(&text[2 * at..2 * at + 2], 16).map_err(|_| NotASearchId)?;
+        }
+        Ok(Self(id))
+    }
+}
+
+/// A text is not the name of a search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected 32 hexadecimal digits")]
+pub struct NotASearchId;

@@ -6,8 +6,10 @@
 pub mod data;
 pub mod elite;
 pub mod exchange;
+pub mod failpoint;
 pub mod fit;
 pub mod graph;
+pub mod identity;
 pub mod ids;
 pub mod io;
 pub mod metrics;

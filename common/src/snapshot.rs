@@ -1,13 +1,15 @@
-//! What is stored or sent as bytes: chains and rows, bincode behind an envelope of magic, kind,
+//! What is stored or sent as bytes: chains, rows, seeds and tables, bincode behind an envelope of magic, kind,
 //! format version, length and checksum. The only module that touches bincode; stored types have
 //! private twins here, so that the engine's own types can change freely.
 //!
 //! Everything that is decoded is checked: sizes, ranges, order of parents, acyclicity.
 
+use crate::data::{Schema, Table, Variable};
 use crate::elite::{EliteRow, Structure};
-use crate::ids::NodeIdx;
+use crate::exchange::{ChainCounters, Snapshot, Standing, StoredChain};
+use crate::ids::{NodeIdx, Seed};
 use crate::score::LogScore;
-use crate::search::{SavedChain, SeedCounts};
+use crate::search::{SavedChain, SeedCounts, Seeds};
 use bincode::{Decode, Encode};
 use std::sync::Arc;
 use thiserror::Error;
@@ -25,6 +27,8 @@ pub const MAX_CONTENT_BYTES: usize = 1 << 30;
 enum Kind {
     Chain = 1,
     Row = 2,
+    Table = 3,
+    StoredChain = 4,
 }
 
 /// Why bytes are not a snapshot.
@@ -80,6 +84,141 @@ struct ChainV1 {
     rows: Vec<RowV1>,
     integers: Vec<u64>,
     numbers: Vec<f64>,
+}
+
+#[derive(Encode, Decode)]
+struct TableV1 {
+    variables: Vec<(String, Vec<String>)>,
+    columns: Vec<Vec<u8>>,
+}
+
+#[derive(Encode, Decode)]
+struct SeedsV1 {
+    rows: Vec<RowV1>,
+    draw: u64,
+}
+
+#[derive(Encode, Decode)]
+struct StoredChainV1 {
+    snapshot: Vec<u8>,
+    seeds: Option<SeedsV1>,
+    reseeds: u64,
+    counters: [u64; 6],
+    standing: u8,
+}
+
+/// Writes a chain as it stands at a barrier.
+#[must_use]
+pub fn encode_stored_chain(chain: &StoredChain) -> Vec<u8> {
+    let counters = chain.counters;
+    let standing = Standing::ALL.iter().position(|&s| s == chain.standing);
+    let twin = StoredChainV1 {
+        snapshot: chain.snapshot.bytes().to_vec(),
+        seeds: chain.seeds.as_ref().map(seeds_twin),
+        reseeds: chain.reseeds,
+        counters: [
+            counters.iterations,
+            counters.evaluations,
+            counters.computed,
+            counters.seeds.received,
+            counters.seeds.entered,
+            counters.seeds.made_current,
+        ],
+        standing: standing.and_then(|at| u8::try_from(at).ok()).unwrap_or(0),
+    };
+    seal(Kind::StoredChain, &twin)
+}
+
+/// Reads a chain as it stood at a barrier, for a problem with `nodes` variables.
+///
+/// # Errors
+/// If the bytes are not a whole, undamaged chain of that size.
+pub fn decode_stored_chain(bytes: &[u8], nodes: usize) -> Result<StoredChain, SnapshotError> {
+    let twin: StoredChainV1 = open(Kind::StoredChain, bytes)?;
+    decode_chain(&twin.snapshot, nodes)?;
+    let [
+        iterations,
+        evaluations,
+        computed,
+        received,
+        entered,
+        made_current,
+    ] = twin.counters;
+    Ok(StoredChain {
+        snapshot: Snapshot::new(twin.snapshot),
+        seeds: twin
+            .seeds
+            .map(|seeds| seeds_back(seeds, nodes))
+            .transpose()?,
+        reseeds: twin.reseeds,
+        counters: ChainCounters {
+            iterations,
+            evaluations,
+            computed,
+            seeds: SeedCounts {
+                received,
+                entered,
+                made_current,
+            },
+        },
+        standing: *Standing::ALL
+            .get(usize::from(twin.standing))
+            .ok_or(SnapshotError::Structure("its standing is unknown"))?,
+    })
+}
+
+/// Writes a table.
+#[must_use]
+pub fn encode_table(table: &Table) -> Vec<u8> {
+    let variables = table.schema().variables().iter();
+    let twin = TableV1 {
+        variables: variables
+            .map(|variable| (variable.name().to_owned(), variable.states().to_vec()))
+            .collect(),
+        columns: NodeIdx::all(table.nodes())
+            .map(|node| table.column(node).to_vec())
+            .collect(),
+    };
+    seal(Kind::Table, &twin)
+}
+
+/// Reads a table.
+///
+/// # Errors
+/// If the bytes are not a whole, undamaged table.
+pub fn decode_table(bytes: &[u8]) -> Result<Table, SnapshotError> {
+    let twin: TableV1 = open(Kind::Table, bytes)?;
+    let unfit = |_| SnapshotError::Structure("its variables are not those of a table");
+    let variables = twin
+        .variables
+        .into_iter()
+        .map(|(name, states)| Variable::new(name, states).map_err(unfit))
+        .collect::<Result<Vec<_>, _>>()?;
+    let in_order = variables.is_sorted_by(|a, b| a.name() < b.name());
+    if !in_order {
+        return Err(SnapshotError::Structure("its variables are not in order"));
+    }
+    let schema = Schema::new(variables).map_err(unfit)?;
+    Table::new(schema, twin.columns)
+        .map_err(|_| SnapshotError::Structure("its cells are not those of its variables"))
+}
+
+fn seeds_twin(seeds: &Seeds) -> SeedsV1 {
+    SeedsV1 {
+        rows: seeds.rows.iter().map(row_twin).collect(),
+        draw: seeds.draw.0,
+    }
+}
+
+fn seeds_back(twin: SeedsV1, nodes: usize) -> Result<Seeds, SnapshotError> {
+    Ok(Seeds {
+        rows: twin
+            .rows
+            .into_iter()
+            .map(|row| row_back(row, nodes))
+            .collect::<Result<_, _>>()?,
+        draw: Seed(twin.draw),
+    })
 }
 
 /// Writes a chain's state.
@@ -287,6 +426,47 @@ mod tests {
         assert_eq!(decode_chain(&encode_chain(&chain()), 4).unwrap(), chain());
         let row = row(&[(0, 1), (0, 3)], -3.25);
         assert_eq!(decode_row(&encode_row(&row), 4).unwrap(), row);
+    }
+
+    #[test]
+    fn tables_and_stored_chains_survive_the_round_trip() {
+        let variable = |name: &str| Variable::new(name, vec!["no".into(), "yes".into()]).unwrap();
+        let schema = Schema::new(vec![variable("a"), variable("b")]).unwrap();
+        let table = Table::new(schema, vec![vec![0, 1, 1], vec![1, 0, 1]]).unwrap();
+        let bytes = encode_table(&table);
+        assert_eq!(decode_table(&bytes).unwrap(), table);
+        assert!(decode_table(&bytes[1..]).is_err());
+        let stored = StoredChain {
+            snapshot: Snapshot::new(encode_chain(&chain())),
+            seeds: Some(Seeds {
+                rows: vec![row(&[(0, 1)], -3.0), row(&[(2, 3)], -4.0)],
+                draw: Seed(u64::MAX),
+            }),
+            reseeds: 3,
+            counters: ChainCounters {
+                iterations: 1,
+                evaluations: 2,
+                computed: 3,
+                seeds: chain().seeds,
+            },
+            standing: Standing::Exhausted,
+        };
+        let bytes = encode_stored_chain(&stored);
+        assert_eq!(decode_stored_chain(&bytes, 4).unwrap(), stored);
+        assert!(decode_stored_chain(&bytes, 3).is_err());
+    }
+
+    #[test]
+    fn a_table_with_a_cell_that_is_no_state_is_refused() {
+        let states = vec!["no".to_owned(), "yes".to_owned()];
+        let sealed = |variables: Vec<(String, Vec<String>)>, columns| {
+            seal(Kind::Table, &TableV1 { variables, columns })
+        };
+        let one = |name: &str| (name.to_owned(), states.clone());
+        assert!(decode_table(&sealed(vec![one("a")], vec![vec![0, 2]])).is_err());
+        assert!(decode_table(&sealed(vec![one("b"), one("a")], vec![vec![0]; 2])).is_err());
+        assert!(decode_table(&sealed(vec![one("a"), one("a")], vec![vec![0]; 2])).is_err());
+        assert!(decode_table(&sealed(vec![], vec![])).is_err());
     }
 
     #[test]

@@ -1,14 +1,24 @@
-//! The search on disk: what it is, how far it has come, and the rows of its pool. A write is
-//! durable when the call returns. Rows are stored one by one under (chain, why, key) and merged
-//! again when they are read, so that a journal needs no order and no repair of its own.
+//! The search on disk: what it is, how far it has come, the rows of its pool and, in lockstep, its
+//! chains. A batch is durable when the call returns, whole or not at all. Rows are stored one by
+//! one under (chain, why, key) and merged again when they are read, so that a journal needs no
+//! order and no repair of its own.
+//!
+//! After a failed write the database is closed; the next write opens it again.
 
-use crate::state::Record;
+use crate::state::{Progress, Record, Stored};
 use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition};
 use rlbayes_common::elite::{EliteRow, Found, Keying, Pool};
-use rlbayes_common::ids::ChainId;
+use rlbayes_common::exchange::{ChainCounters, StoredChain};
+use rlbayes_common::failpoint;
+use rlbayes_common::graph::StructureKey;
+use rlbayes_common::ids::{ChainId, Round};
 use rlbayes_common::score::LogScore;
-use rlbayes_common::search::StoppedBy;
-use rlbayes_common::snapshot::{SnapshotError, decode_row, encode_row};
+use rlbayes_common::search::{SeedCounts, StoppedBy};
+use rlbayes_common::snapshot::{
+    SnapshotError, decode_row, decode_stored_chain, encode_row, encode_stored_chain,
+};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::path::Path;
 use std::time::Duration;
 use thiserror::Error;
@@ -17,32 +27,35 @@ const SETTINGS: TableDefinition<'_, &str, &str> = TableDefinition::new("settings
 const PROGRESS: TableDefinition<'_, &str, u64> = TableDefinition::new("progress");
 /// (chain, why, key of the row) -> sealed row.
 const ROWS: TableDefinition<'_, (u32, u8, [u8; 32]), &[u8]> = TableDefinition::new("rows");
-
-const ELAPSED: &str = "elapsed_micros";
-const RECORD_SCORE: &str = "record_score_bits";
-const RECORD_AT: &str = "record_at_micros";
-const RECORD_EVALUATIONS: &str = "record_evaluations";
-const STOPPED_BY: &str = "stopped_by";
+/// chain -> sealed state at the last barrier.
+const CHAINS: TableDefinition<'_, u32, &[u8]> = TableDefinition::new("chains");
 
 /// An open journal.
-#[derive(Debug)]
 pub struct Journal {
-    database: Database,
+    open: Box<dyn Fn() -> Result<Database, redb::DatabaseError> + Send>,
+    database: Option<Database>,
 }
 
-/// What a journal tells of an earlier run.
+/// What is written at once.
+#[derive(Clone, Debug, Default)]
+pub struct Batch {
+    /// Rows that changed the pool.
+    pub rows: Vec<(ChainId, Found, EliteRow)>,
+    /// Lockstep chains as they stand.
+    pub chains: Vec<(ChainId, StoredChain)>,
+    /// How far the search has come.
+    pub progress: Option<Progress>,
+    /// The keys of the pool's rows: others are dropped. None: nothing is dropped.
+    pub keep_only: Option<BTreeSet<StructureKey>>,
+}
+
+/// What a journal holds.
 #[derive(Debug)]
-pub struct Stored {
+pub struct Loaded {
     /// What the search is: settings by name.
     pub settings: Vec<(String, String)>,
-    /// The pool.
-    pub pool: Pool,
-    /// Time spent searching.
-    pub elapsed: Duration,
-    /// When the best row was found.
-    pub record: Option<Record>,
-    /// Why the search ended, if it did.
-    pub stopped_by: Option<StoppedBy>,
+    /// The search; none where the settings are not the expected ones.
+    pub stored: Option<Stored>,
 }
 
 /// Why a journal can't be used.
@@ -51,25 +64,22 @@ pub enum JournalError {
     /// The database refused.
     #[error("the journal cannot be used: {0}")]
     Database(#[from] redb::Error),
-    /// A row in it is damaged.
-    #[error("a row of the journal cannot be read: {0}")]
-    Row(#[from] SnapshotError),
+    /// Something in it is damaged.
+    #[error("an entry of the journal cannot be read: {0}")]
+    Entry(#[from] SnapshotError),
     /// Another process uses it.
     #[error("the journal is in use by another process")]
     InUse,
 }
 
-impl Stored {
-    /// Returns what a search has before it begins.
+impl Batch {
+    /// Tells whether there is nothing to write.
     #[must_use]
-    pub fn none(keying: Keying) -> Self {
-        Self {
-            settings: Vec::new(),
-            pool: Pool::new(keying),
-            elapsed: Duration::ZERO,
-            record: None,
-            stopped_by: None,
-        }
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+            && self.chains.is_empty()
+            && self.progress.is_none()
+            && self.keep_only.is_none()
     }
 }
 
@@ -79,156 +89,245 @@ impl Journal {
     /// # Errors
     /// If the file is no journal, is damaged, or another process has it open.
     pub fn open(path: &Path) -> Result<Self, JournalError> {
-        match Database::create(path) {
-            Ok(database) => Ok(Self { database }),
-            Err(redb::DatabaseError::DatabaseAlreadyOpen) => Err(JournalError::InUse),
-            Err(error) => Err(JournalError::Database(error.into())),
-        }
+        let path = path.to_owned();
+        Self::with(move || Database::create(&path))
     }
 
-    /// Reads the stored search; none if the journal is new. Where the stored settings are not the
+    /// Opens a journal by a function that can be called again after a failed write.
+    ///
+    /// # Errors
+    /// As the function does.
+    pub fn with(
+        open: impl Fn() -> Result<Database, redb::DatabaseError> + Send + 'static,
+    ) -> Result<Self, JournalError> {
+        let mut journal = Self {
+            open: Box::new(open),
+            database: None,
+        };
+        journal.database()?;
+        Ok(journal)
+    }
+
+    fn database(&mut self) -> Result<&Database, JournalError> {
+        if self.database.is_none() {
+            let opened = (self.open)().map_err(|error| match error {
+                redb::DatabaseError::DatabaseAlreadyOpen => JournalError::InUse,
+                error => JournalError::Database(error.into()),
+            })?;
+            self.database = Some(opened);
+        }
+        self.database
+            .as_ref()
+            .ok_or(JournalError::Database(redb::Error::DatabaseClosed))
+    }
+
+    /// Reads what is stored; none if the journal is new. Where the stored settings are not the
     /// expected ones (ordered by name), only they are read.
     ///
     /// # Errors
     /// If the journal is damaged.
     pub fn load(
-        &self,
+        &mut self,
         expected: &[(String, String)],
         nodes: usize,
         keying: Keying,
-    ) -> Result<Option<Stored>, JournalError> {
-        let read = self.database.begin_read().map_err(redb::Error::from)?;
-        let settings = match read.open_table(SETTINGS) {
+    ) -> Result<Option<Loaded>, JournalError> {
+        let read = self.database()?.begin_read().map_err(redb::Error::from)?;
+        let table = match read.open_table(SETTINGS) {
             Ok(table) => table,
             Err(redb::TableError::TableDoesNotExist(_)) => return Ok(None),
             Err(error) => return Err(JournalError::Database(error.into())),
         };
-        let mut stored = Stored::none(keying);
-        for entry in settings.iter().map_err(redb::Error::from)? {
+        let mut settings = Vec::new();
+        for entry in table.iter().map_err(redb::Error::from)? {
             let (name, value) = entry.map_err(redb::Error::from)?;
-            stored
-                .settings
-                .push((name.value().to_owned(), value.value().to_owned()));
+            settings.push((name.value().to_owned(), value.value().to_owned()));
         }
-        let other_search = stored.settings != *expected;
-        if other_search {
+        if settings != *expected {
             // Its rows may have another size; whoever asks compares the settings.
-            return Ok(Some(stored));
+            return Ok(Some(Loaded {
+                settings,
+                stored: None,
+            }));
         }
-        let progress = read.open_table(PROGRESS).map_err(redb::Error::from)?;
-        let number = |name: &str| -> Result<Option<u64>, JournalError> {
-            Ok(progress
-                .get(name)
-                .map_err(redb::Error::from)?
-                .map(|value| value.value()))
-        };
-        stored.elapsed = Duration::from_micros(number(ELAPSED)?.unwrap_or(0));
-        if let (Some(bits), Some(at), Some(evaluations)) = (
-            number(RECORD_SCORE)?,
-            number(RECORD_AT)?,
-            number(RECORD_EVALUATIONS)?,
-        ) && let Some(score) = LogScore::checked(f64::from_bits(bits))
-        {
-            stored.record = Some(Record {
-                score,
-                at: Duration::from_micros(at),
-                evaluations,
-            });
+        let mut numbers = BTreeMap::new();
+        let table = read.open_table(PROGRESS).map_err(redb::Error::from)?;
+        for entry in table.iter().map_err(redb::Error::from)? {
+            let (name, value) = entry.map_err(redb::Error::from)?;
+            numbers.insert(name.value().to_owned(), value.value());
         }
-        stored.stopped_by = number(STOPPED_BY)?
-            .and_then(|at| StoppedBy::ALL.get(usize::try_from(at).ok()?).copied());
+        let mut pool = Pool::new(keying);
         let rows = read.open_table(ROWS).map_err(redb::Error::from)?;
         for entry in rows.iter().map_err(redb::Error::from)? {
             let (key, bytes) = entry.map_err(redb::Error::from)?;
             let (chain, why, _) = key.value();
             let row = decode_row(bytes.value(), nodes)?;
-            stored.pool.merge(ChainId(chain), found_of(why), &row);
+            pool.merge(ChainId(chain), found_of(why), &row);
         }
-        Ok(Some(stored))
+        let mut chains = BTreeMap::new();
+        let table = read.open_table(CHAINS).map_err(redb::Error::from)?;
+        for entry in table.iter().map_err(redb::Error::from)? {
+            let (chain, bytes) = entry.map_err(redb::Error::from)?;
+            let stored = decode_stored_chain(bytes.value(), nodes)?;
+            chains.insert(ChainId(chain.value()), stored);
+        }
+        Ok(Some(Loaded {
+            settings,
+            stored: Some(Stored {
+                pool,
+                progress: progress_of(&numbers),
+                chains,
+            }),
+        }))
     }
 
     /// Begins a new search: whatever was stored before is gone.
     ///
     /// # Errors
     /// If the disk refuses.
-    pub fn begin(&self, settings: &[(String, String)]) -> Result<(), JournalError> {
-        self.write(|write| {
+    pub fn begin(&mut self, settings: &[(String, String)]) -> Result<(), JournalError> {
+        self.transact(|write| {
             write.delete_table(SETTINGS)?;
             write.delete_table(PROGRESS)?;
             write.delete_table(ROWS)?;
+            write.delete_table(CHAINS)?;
             let mut table = write.open_table(SETTINGS)?;
             for (name, value) in settings {
                 table.insert(name.as_str(), value.as_str())?;
             }
             write.open_table(PROGRESS)?;
             write.open_table(ROWS)?;
+            write.open_table(CHAINS)?;
             Ok(())
         })
     }
 
-    /// Adds rows that changed the pool, and the record.
+    /// Writes a batch; when the call returns it is on disk.
     ///
     /// # Errors
-    /// If the disk refuses.
-    pub fn add(
-        &self,
-        keying: Keying,
-        rows: &[(ChainId, Found, EliteRow)],
-    ) -> Result<(), JournalError> {
-        self.write(|write| {
-            let mut table = write.open_table(ROWS)?;
-            for (chain, found, row) in rows {
+    /// If the disk refuses: then nothing of the batch is stored.
+    pub fn write(&mut self, keying: Keying, batch: &Batch) -> Result<(), JournalError> {
+        if batch.is_empty() {
+            return Ok(());
+        }
+        failpoint::pass("journal-before-write");
+        self.transact(|write| {
+            let mut rows = write.open_table(ROWS)?;
+            for (chain, found, row) in &batch.rows {
                 let key = (chain.0, number_of(*found), keying.key(row).0);
-                table.insert(key, encode_row(row).as_slice())?;
+                rows.insert(key, encode_row(row).as_slice())?;
             }
+            if let Some(kept) = &batch.keep_only {
+                rows.retain(|(_, _, key), _| kept.contains(&StructureKey(key)))?;
+            }
+            let mut chains = write.open_table(CHAINS)?;
+            for (chain, stored) in &batch.chains {
+                chains.insert(chain.0, encode_stored_chain(stored).as_slice())?;
+            }
+            if let Some(progress) = &batch.progress {
+                let mut table = write.open_table(PROGRESS)?;
+                for (name, value) in numbers_of(progress) {
+                    match value {
+                        Some(value) => table.insert(name, value)?,
+                        None => table.remove(name)?,
+                    };
+                }
+            }
+            failpoint::pass("journal-before-commit");
             Ok(())
-        })
+        })?;
+        failpoint::pass("journal-after-commit");
+        Ok(())
     }
 
-    /// Stores how far the search has come and drops rows that the pool no longer has.
-    ///
-    /// # Errors
-    /// If the disk refuses.
-    pub fn checkpoint(
-        &self,
-        pool: &Pool,
-        elapsed: Duration,
-        record: Option<&Record>,
-        stopped_by: Option<StoppedBy>,
-    ) -> Result<(), JournalError> {
-        self.write(|write| {
-            let mut progress = write.open_table(PROGRESS)?;
-            progress.insert(ELAPSED, micros(elapsed))?;
-            if let Some(record) = record {
-                progress.insert(RECORD_SCORE, record.score.value().to_bits())?;
-                progress.insert(RECORD_AT, micros(record.at))?;
-                progress.insert(RECORD_EVALUATIONS, record.evaluations)?;
-            }
-            match stopped_by.and_then(|reason| StoppedBy::ALL.iter().position(|&r| r == reason)) {
-                Some(at) => progress.insert(STOPPED_BY, at as u64)?,
-                None => progress.remove(STOPPED_BY)?,
-            };
-            let keying = pool.keying();
-            let kept: std::collections::BTreeSet<_> = pool
-                .rows()
-                .into_iter()
-                .map(|row| keying.key(row).0)
-                .collect();
-            write
-                .open_table(ROWS)?
-                .retain(|(_, _, key), _| kept.contains(&key))?;
-            Ok(())
-        })
-    }
-
-    fn write(
-        &self,
+    fn transact(
+        &mut self,
         change: impl FnOnce(&redb::WriteTransaction) -> Result<(), redb::Error>,
     ) -> Result<(), JournalError> {
-        let write = self.database.begin_write().map_err(redb::Error::from)?;
-        change(&write)?;
-        write.commit().map_err(redb::Error::from)?;
-        Ok(())
+        let written = self.database().and_then(|database| {
+            let write = database.begin_write().map_err(redb::Error::from)?;
+            change(&write)?;
+            write.commit().map_err(redb::Error::from)?;
+            Ok(())
+        });
+        if written.is_err() {
+            self.database = None;
+        }
+        written
+    }
+}
+
+impl fmt::Debug for Journal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Journal").finish_non_exhaustive()
+    }
+}
+
+fn numbers_of(progress: &Progress) -> [(&'static str, Option<u64>); 15] {
+    let Progress {
+        elapsed,
+        record,
+        round,
+        counters,
+        chains,
+        seeds_sent,
+        stopped_by,
+    } = progress;
+    let record = record.as_ref();
+    let reason = stopped_by.and_then(|reason| StoppedBy::ALL.iter().position(|&r| r == reason));
+    [
+        ("elapsed_micros", Some(micros(*elapsed))),
+        (
+            "record_score_bits",
+            record.map(|record| record.score.value().to_bits()),
+        ),
+        ("record_at_micros", record.map(|record| micros(record.at))),
+        (
+            "record_evaluations",
+            record.map(|record| record.evaluations),
+        ),
+        ("round", Some(round.0)),
+        ("iterations", Some(counters.iterations)),
+        ("evaluations", Some(counters.evaluations)),
+        ("computed", Some(counters.computed)),
+        ("seeds_received", Some(counters.seeds.received)),
+        ("seeds_entered", Some(counters.seeds.entered)),
+        ("seeds_made_current", Some(counters.seeds.made_current)),
+        ("chains", Some(u64::from(*chains))),
+        ("seeds_sent", Some(*seeds_sent)),
+        ("stopped_by", reason.map(|at| at as u64)),
+        ("format", Some(1)),
+    ]
+}
+
+fn progress_of(numbers: &BTreeMap<String, u64>) -> Progress {
+    let number = |name: &str| numbers.get(name).copied();
+    let zero = |name: &str| number(name).unwrap_or(0);
+    let record = (|| {
+        Some(Record {
+            score: LogScore::checked(f64::from_bits(number("record_score_bits")?))?,
+            at: Duration::from_micros(number("record_at_micros")?),
+            evaluations: number("record_evaluations")?,
+        })
+    })();
+    Progress {
+        elapsed: Duration::from_micros(zero("elapsed_micros")),
+        record,
+        round: Round(zero("round")),
+        counters: ChainCounters {
+            iterations: zero("iterations"),
+            evaluations: zero("evaluations"),
+            computed: zero("computed"),
+            seeds: SeedCounts {
+                received: zero("seeds_received"),
+                entered: zero("seeds_entered"),
+                made_current: zero("seeds_made_current"),
+            },
+        },
+        chains: u32::try_from(zero("chains")).unwrap_or(u32::MAX),
+        seeds_sent: zero("seeds_sent"),
+        stopped_by: number("stopped_by")
+            .and_then(|at| StoppedBy::ALL.get(usize::try_from(at).ok()?).copied()),
     }
 }
 
@@ -252,93 +351,4 @@ fn micros(time: Duration) -> u64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use rlbayes_common::elite::Structure;
-    use rlbayes_common::graph::Dag;
-    use rlbayes_common::ids::NodeIdx;
-
-    fn row(a: usize, b: usize, score: f64) -> EliteRow {
-        let dag = Dag::from_edges(4, [(NodeIdx::new(a), NodeIdx::new(b))]).unwrap();
-        EliteRow {
-            structure: Structure::of(&dag),
-            score: LogScore::new(score),
-        }
-    }
-
-    #[test]
-    fn a_reopened_journal_gives_back_pool_and_progress() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("journal.redb");
-        let settings = vec![("seed".to_owned(), "1".to_owned())];
-        let rows = vec![
-            (ChainId(0), Found::Best, row(0, 1, -5.0)),
-            (ChainId(1), Found::Stalled, row(1, 2, -6.0)),
-        ];
-        let mut pool = Pool::new(Keying::ByClass);
-        for (chain, found, row) in &rows {
-            pool.merge(*chain, *found, row);
-        }
-        let record = Record {
-            score: LogScore::new(-5.0),
-            at: Duration::from_millis(1500),
-            evaluations: 99,
-        };
-        {
-            let journal = Journal::open(&path).unwrap();
-            assert!(
-                journal
-                    .load(&settings, 4, Keying::ByClass)
-                    .unwrap()
-                    .is_none()
-            );
-            journal.begin(&settings).unwrap();
-            journal.add(Keying::ByClass, &rows).unwrap();
-            let reason = Some(StoppedBy::Target);
-            journal
-                .checkpoint(&pool, Duration::from_secs(2), Some(&record), reason)
-                .unwrap();
-        }
-        let journal = Journal::open(&path).unwrap();
-        let stored = journal
-            .load(&settings, 4, Keying::ByClass)
-            .unwrap()
-            .unwrap();
-        assert_eq!(stored.settings, settings);
-        assert_eq!(stored.pool, pool);
-        assert_eq!(stored.elapsed, Duration::from_secs(2));
-        assert_eq!(stored.record, Some(record));
-        assert_eq!(stored.stopped_by, Some(StoppedBy::Target));
-    }
-
-    #[test]
-    fn rows_that_the_pool_dropped_leave_the_journal() {
-        let folder = tempfile::tempdir().unwrap();
-        let journal = Journal::open(&folder.path().join("journal.redb")).unwrap();
-        journal.begin(&[]).unwrap();
-        let mut pool = Pool::new(Keying::ByClass);
-        let better = row(0, 1, -5.0);
-        pool.merge(ChainId(0), Found::Best, &better);
-        let rows = [
-            (ChainId(0), Found::Best, row(2, 3, -9.0)),
-            (ChainId(0), Found::Best, better.clone()),
-        ];
-        journal.add(Keying::ByClass, &rows).unwrap();
-        journal
-            .checkpoint(&pool, Duration::ZERO, None, None)
-            .unwrap();
-        let stored = journal.load(&[], 4, Keying::ByClass).unwrap().unwrap();
-        assert_eq!(stored.pool.rows(), vec![&better]);
-    }
-
-    #[test]
-    fn a_file_that_is_no_journal_is_refused() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("journal.redb");
-        std::fs::write(&path, b"not a database at all").unwrap();
-        assert!(matches!(
-            Journal::open(&path),
-            Err(JournalError::Database(_))
-        ));
-    }
-}
+mod tests;

@@ -1,7 +1,18 @@
-//! The coordinator of a search: its pure state machine and its journal.
+//! The coordinator of a search: its pure state machine, its journal, the task that drives both, and
+//! the gRPC and HTTP services around it.
 //!
-//! `learn` drives the state machine inside one process; the cluster will drive the same one from
-//! gRPC handlers. Nothing here knows workers' code.
+//! `learn` drives the same state inside one process, without the services. Nothing here knows
+//! workers' code.
 
+pub mod event_loop;
+pub mod guard;
+pub mod http;
 pub mod journal;
+pub mod latency;
+pub mod server;
+pub mod service;
 pub mod state;
+pub mod status;
+pub mod store;
+pub mod token;
+pub mod validator;

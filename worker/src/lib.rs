@@ -1,5 +1,12 @@
-//! The worker: runs chains on OS threads and posts what they find. How posts reach a coordinator
-//! is not its business: `learn` reads the mailbox in the same process, the cluster's session will
-//! carry it over gRPC.
+//! The worker: runs chains on OS threads and carries what they find to a coordinator. How it gets
+//! there is a [`link::Link`]: gRPC for the cluster, a channel for `learn`.
 
-pub mod chain_thread;
+pub mod backoff;
+pub mod chain_folder;
+pub mod chains;
+pub mod data_store;
+pub mod grpc_link;
+pub mod link;
+pub mod running_chain;
+pub mod session;
+pub mod threads;

@@ -3,11 +3,15 @@
 //! speed can't reach the result.
 
 use rlbayes_common::elite::Keying;
-use rlbayes_common::exchange::{Answer, ChainCounters, ChainReport, Standing};
-use rlbayes_common::ids::{ChainId, Seed};
+use rlbayes_common::exchange::{
+    Answer, ChainCounters, ChainReport, Exchange, Hello, Standing, WorkerStatistics,
+};
+use rlbayes_common::ids::{ChainId, Incarnation, Seed, WorkerId};
 use rlbayes_common::score::LogScore;
 use rlbayes_common::search::{Budget, Chain, Problem, SearchSpec, StepOutcome};
-use rlbayes_coordinator::state::{Command, Cooperation, Event, Pace, SearchPlan, State};
+use rlbayes_coordinator::state::{
+    ChainCount, Cooperation, Event, Pace, SearchPlan, Snapshots, State,
+};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
@@ -49,7 +53,7 @@ pub(crate) struct Arrival {
 /// Runs the chains; none if they were interrupted.
 pub(crate) fn run(turns: &Turns, interrupt: &AtomicBool) -> Option<Arrival> {
     let mut state = State::new(SearchPlan {
-        chains: turns.chains,
+        chains: ChainCount::Fixed(turns.chains),
         seed: Seed(turns.seed),
         // The turns end it; any budget keeps the default rule of stagnation away.
         budget: Budget {
@@ -59,8 +63,10 @@ pub(crate) fn run(turns: &Turns, interrupt: &AtomicBool) -> Option<Arrival> {
         pace: Pace::Free,
         keying: Keying::of(turns.problem.scorer().spec().name()),
         cooperation: turns.cooperation,
-        checkpoint_every: None,
+        snapshots: Snapshots::Never,
+        lease: Duration::MAX / 4,
     });
+    let worker = join(&mut state);
     let mut chains: Vec<Option<Box<dyn Chain>>> = (0..turns.chains)
         .map(|number| {
             let seed = Seed(turns.seed);
@@ -89,7 +95,7 @@ pub(crate) fn run(turns: &Turns, interrupt: &AtomicBool) -> Option<Arrival> {
             let ended = make_episode(chain.as_mut(), episode);
             spent[at] = chain.core().evaluator.evaluations();
             arrival.evaluations = spent.iter().sum();
-            exchange(&mut state, at, chain.as_mut(), now);
+            exchange(&mut state, worker, at, chain.as_mut(), now);
             if let Some(best) = state.best()
                 && best.score.value() > arrival.score
             {
@@ -122,16 +128,37 @@ fn make_episode(chain: &mut dyn Chain, episode: u64) -> bool {
     false
 }
 
+const INCARNATION: Incarnation = Incarnation(1);
+
+/// Enters the one worker that runs all chains.
+fn join(state: &mut State) -> WorkerId {
+    let hello = Hello {
+        incarnation: INCARNATION,
+        replaces: None,
+        host: String::new(),
+        threads: 1,
+        program_version: String::new(),
+        chains: Vec::new(),
+        search: None,
+    };
+    state.apply(Duration::ZERO, Event::Join(hello));
+    let welcome = state.welcome(INCARNATION);
+    welcome.map_or(WorkerId(0), |welcome| welcome.worker)
+}
+
 /// Reports what the chain found and hands it the seeds that come back.
-fn exchange(state: &mut State, at: usize, chain: &mut dyn Chain, now: Duration) {
+fn exchange(state: &mut State, worker: WorkerId, at: usize, chain: &mut dyn Chain, now: Duration) {
     let finds = chain.core_mut().take_finds();
     let wants_seeds = chain.wants_seeds();
     if finds.is_empty() && !wants_seeds {
         return;
     }
     let core = chain.core();
+    let id = ChainId(u32::try_from(at).unwrap_or(u32::MAX));
+    let sequence = core.iterations;
     let report = ChainReport {
-        chain: ChainId(u32::try_from(at).unwrap_or(u32::MAX)),
+        chain: id,
+        sequence,
         finds,
         counters: ChainCounters {
             iterations: core.iterations,
@@ -143,9 +170,20 @@ fn exchange(state: &mut State, at: usize, chain: &mut dyn Chain, now: Duration) 
         standing: Standing::Running,
         snapshot: None,
     };
-    for command in state.apply(now, Event::Report(Box::new(report))) {
-        if let Command::Answer(_, Answer::Continue { seeds, .. }) = command
-            && let Some(seeds) = seeds
+    state.apply(
+        now,
+        Event::Exchange(Exchange {
+            worker,
+            incarnation: INCARNATION,
+            reports: vec![report],
+            statistics: WorkerStatistics::default(),
+        }),
+    );
+    let reply = state.reply(worker, INCARNATION, &[(id, sequence)]);
+    for (_, _, answer) in reply.map(|reply| reply.answers).unwrap_or_default() {
+        if let Answer::Continue {
+            seeds: Some(seeds), ..
+        } = answer
         {
             chain.give_seeds(seeds);
         }

@@ -7,7 +7,7 @@ use super::statistics::median;
 use super::written::{Grid, OutFolder, heading, nats};
 use crate::failure::Failure;
 use crate::learn;
-use crate::local::{self, Observer};
+use crate::local::{self, Kept};
 use crate::machine;
 use crate::progress::bar_over;
 use crate::terminal::{Say, print};
@@ -16,7 +16,9 @@ use clap::Args;
 use indicatif::ProgressBar;
 use rlbayes_common::data::Table;
 use rlbayes_common::elite::EliteRow;
+use rlbayes_common::ids::SearchId;
 use rlbayes_common::search::StoppedBy;
+use rlbayes_coordinator::event_loop::Observer;
 use rlbayes_coordinator::state::State;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -167,7 +169,7 @@ fn run_once(
     machine::reset_peak_memory();
     let cpu_before = machine::cpu_seconds().unwrap_or(0.0);
     let prepared = learn::prepare(&learn, table)?;
-    let job = learn::job(&learn, &prepared)?;
+    let job = learn::job(&learn, &prepared, SearchId([0; 16]))?;
     let stop = AtomicBool::new(false);
     let mut watch = Watch {
         name: format!("{}, seed {seed}", chosen.name),
@@ -178,7 +180,7 @@ fn run_once(
         cpu_limit: args.cpu.then_some(args.time.as_secs_f64()),
         records: Vec::new(),
     };
-    let outcome = local::run(&job, None, &stop, &mut watch)?;
+    let outcome = local::run(&job, Kept::default(), &stop, &mut watch)?;
     let spent = outcome.state.spent(outcome.elapsed);
     let stopped_by = match outcome.stopped_by {
         StoppedBy::Interrupt if !interrupt.load(Relaxed) => "cpu time",
@@ -195,7 +197,7 @@ fn run_once(
         seconds: outcome.elapsed.as_secs_f64(),
         cpu: machine::cpu_seconds().unwrap_or(0.0) - cpu_before,
         evaluations: spent.evaluations as f64,
-        computed: outcome.state.computed() as f64,
+        computed: outcome.state.counters().computed as f64,
         peak: machine::peak_memory(),
         stopped_by,
     })

@@ -1,8 +1,8 @@
 //! Results as people and programs read them: markdown and CSV, with the command that made them.
 
 use crate::failure::Failure;
-use crate::state_dir::write_whole;
 use crate::{machine, terminal};
+use rlbayes_common::io::write_whole;
 use std::path::{Path, PathBuf};
 
 /// A table of results; all cells are text.

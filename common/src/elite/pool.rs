@@ -5,7 +5,7 @@
 
 use super::row::EliteRow;
 use crate::graph::StructureKey;
-use crate::ids::ChainId;
+use crate::ids::{ChainId, NodeIdx};
 use crate::score::ScoreName;
 use std::collections::BTreeMap;
 
@@ -63,8 +63,8 @@ impl Keying {
     #[must_use]
     pub fn key(self, row: &EliteRow) -> StructureKey {
         match self {
-            Self::ByClass => StructureKey::of_class(row.structure.families()),
-            Self::ByStructure => StructureKey::of_structure(row.structure.families()),
+            Self::ByClass => row.structure.class_key(),
+            Self::ByStructure => row.structure.own_key(),
         }
     }
 }
@@ -185,16 +185,22 @@ impl Pool {
     #[must_use]
     pub fn diversity(&self) -> f64 {
         let rows = self.rows();
-        let mut differing = 0usize;
-        let mut compared = 0usize;
-        for (at, a) in rows.iter().enumerate() {
-            for b in &rows[at + 1..] {
-                differing += a.structure.differing(&b.structure).count();
-                compared += a.structure.nodes();
+        let Some(first) = rows.first() else {
+            return 0.0;
+        };
+        let pairs = |rows: usize| rows * rows.saturating_sub(1) / 2;
+        let mut alike = 0usize;
+        let mut of_node: BTreeMap<&[NodeIdx], usize> = BTreeMap::new();
+        for node in NodeIdx::all(first.structure.nodes()) {
+            of_node.clear();
+            for row in &rows {
+                *of_node.entry(row.structure.parents(node)).or_default() += 1;
             }
+            alike += of_node.values().map(|&rows| pairs(rows)).sum::<usize>();
         }
+        let compared = pairs(rows.len()) * first.structure.nodes();
         #[expect(clippy::cast_precision_loss, reason = "both are far below 2^53")]
-        let share = differing as f64 / compared.max(1) as f64;
+        let share = (compared - alike) as f64 / compared.max(1) as f64;
         share
     }
 

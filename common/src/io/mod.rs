@@ -18,6 +18,7 @@ mod model_string;
 mod name_lists;
 mod svg;
 mod text;
+mod whole_file;
 mod xmlbif;
 
 #[cfg(test)]
@@ -30,5 +31,6 @@ pub use file::{MAX_FILE_BYTES, WriteOptions, parse_network, read_network, write_
 pub use format::{Format, UnknownEnding};
 pub use name_lists::parse_name_lists;
 pub use svg::{Around, MAX_DRAWN_NODES};
+pub use whole_file::{HALF_WRITTEN, set_aside, write_whole};
 #[cfg(test)]
 mod tests;

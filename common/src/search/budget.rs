@@ -148,6 +148,12 @@ impl StoppedBy {
         Self::Exhausted,
     ];
 
+    /// Returns the reason of a name, as JSON spells it.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|reason| reason.as_str() == name)
+    }
+
     /// Returns the reason as JSON spells it.
     #[must_use]
     pub const fn as_str(self) -> &'static str {

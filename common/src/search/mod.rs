@@ -11,6 +11,7 @@ mod params;
 mod position;
 mod problem;
 pub mod rlbayes;
+mod settings;
 
 pub use crate::random::Random;
 pub(crate) use benefits::family_hash;
@@ -22,6 +23,7 @@ pub use operation::Operation;
 pub use params::{ParamError, SearchSpec};
 pub use position::Position;
 pub use problem::{Evaluator, OutOfBudget, Problem};
+pub use settings::SettingsError;
 
 #[cfg(test)]
 pub(crate) mod test_tables;

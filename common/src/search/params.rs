@@ -67,6 +67,28 @@ pub enum ParamError {
 const BYTES_A_FAMILY: usize = 96;
 
 impl SearchSpec {
+    /// Returns every search with its usual settings.
+    #[must_use]
+    pub fn defaults() -> [Self; 9] {
+        [
+            Self::RlBayes(RlBayesParams::default()),
+            Self::Paper(PaperParams::default()),
+            Self::HillClimbing(HillClimbingParams::default()),
+            Self::Tabu(TabuParams::default()),
+            Self::Annealing(AnnealingParams::default()),
+            Self::Genetic(GeneticParams::default()),
+            Self::Weeds(WeedsParams::default()),
+            Self::Football(FootballParams::default()),
+            Self::Particles(ParticlesParams::default()),
+        ]
+    }
+
+    /// Tells whether chains of the search take rows of others; the rest only report.
+    #[must_use]
+    pub fn takes_seeds(&self) -> bool {
+        matches!(self, Self::RlBayes(_) | Self::Paper(_))
+    }
+
     /// Checks the settings.
     ///
     /// # Errors
@@ -189,7 +211,8 @@ impl SearchSpec {
         let seed = seed.mix(u64::from(chain.0));
         let start = problem.start().clone();
         let rank = ChainRank {
-            number: chain.0,
+            // The ladder repeats where there are more chains than rungs.
+            number: chain.0 % chains.max(1),
             of: chains,
         };
         match *self {
@@ -221,7 +244,8 @@ impl SearchSpec {
         let evaluator = self.evaluator(problem);
         let start = problem.start().clone();
         let rank = ChainRank {
-            number: chain.0,
+            // The ladder repeats where there are more chains than rungs.
+            number: chain.0 % chains.max(1),
             of: chains,
         };
         Ok(match *self {

@@ -1,24 +1,39 @@
-//! What the state machine wants done, in order: what is stored comes before the answers that
-//! acknowledge it.
+//! What the state machine wants done. Whoever drives it stores everything of a batch before it
+//! hands out the replies that acknowledge it.
 
 use rlbayes_common::elite::{EliteRow, Found};
-use rlbayes_common::exchange::Answer;
-use rlbayes_common::ids::ChainId;
-use rlbayes_common::search::{SavedChain, StoppedBy};
+use rlbayes_common::exchange::StoredChain;
+use rlbayes_common::ids::{ChainId, WorkerId};
+use rlbayes_common::search::StoppedBy;
 
 /// Something to be done by whoever drives the state machine.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Command {
-    /// Store rows that changed the pool, durably, before the next command.
-    Journal(Vec<(ChainId, Found, EliteRow)>),
-    /// Store a chain's state.
-    SaveChain(ChainId, SavedChain),
-    /// Tell a chain how to go on.
-    Answer(ChainId, Answer),
+    /// Store rows that changed the pool.
+    StoreRows(Vec<(ChainId, Found, EliteRow)>),
+    /// Store a lockstep chain's state.
+    StoreChain(ChainId, StoredChain),
+    /// Store how far the search has come.
+    StoreProgress,
     /// The best row has improved.
     Record(EliteRow),
+    /// A worker came, went or was lost: for the log.
+    Worker(WorkerId, WorkerChange),
     /// Slices under way should end at their next step.
     Halt,
-    /// The search is over.
+    /// The search is over and nobody works on it any more.
     Finished(StoppedBy),
+}
+
+/// What became of a worker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WorkerChange {
+    /// It joined.
+    Joined,
+    /// It came back under the same incarnation.
+    Returned,
+    /// It left.
+    Left,
+    /// Its lease ran out.
+    Lost,
 }

@@ -1,13 +1,17 @@
 //! What happens to a search, as the state machine sees it.
 
-use rlbayes_common::exchange::ChainReport;
+use rlbayes_common::exchange::{Exchange, Hello};
 use rlbayes_common::search::StoppedBy;
 
 /// Something that happened.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Event {
-    /// A chain has run a slice.
-    Report(Box<ChainReport>),
+    /// A worker wants to take part.
+    Join(Hello),
+    /// A worker reports.
+    Exchange(Exchange),
+    /// A worker reports for the last time and gives its chains back.
+    Leave(Exchange),
     /// Time has passed.
     Tick,
     /// Somebody wants the search to end.

@@ -13,9 +13,19 @@ pub(super) struct Rounds {
 }
 
 impl Rounds {
-    /// Takes a report; a repeated one replaces the earlier.
+    /// Goes on in a round.
+    pub(super) fn at(round: Round) -> Self {
+        Self {
+            round,
+            waiting: BTreeMap::new(),
+        }
+    }
+
+    /// Takes a report of the round under way; a repeated one says the same and is dropped.
     pub(super) fn add(&mut self, report: ChainReport) {
-        self.waiting.insert(report.chain, report);
+        if report.sequence == self.round.0 {
+            self.waiting.entry(report.chain).or_insert(report);
+        }
     }
 
     /// Returns the reports in chain order if every one of the `expected` chains has reported; the
@@ -24,16 +34,16 @@ impl Rounds {
         &mut self,
         mut expected: impl Iterator<Item = ChainId>,
     ) -> Option<Vec<ChainReport>> {
-        if !expected.all(|chain| self.waiting.contains_key(&chain)) {
+        if self.waiting.is_empty() || !expected.all(|chain| self.waiting.contains_key(&chain)) {
             return None;
         }
-        Some(self.close())
+        self.round.0 += 1;
+        Some(std::mem::take(&mut self.waiting).into_values().collect())
     }
 
-    /// Returns what there is, complete or not; the next round begins.
-    pub(super) fn close(&mut self) -> Vec<ChainReport> {
-        self.round.0 += 1;
-        std::mem::take(&mut self.waiting).into_values().collect()
+    /// Tells whether a chain has reported in the round under way.
+    pub(super) fn has(&self, chain: ChainId) -> bool {
+        self.waiting.contains_key(&chain)
     }
 
     /// Returns the round under way.

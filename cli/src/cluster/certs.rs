@@ -1,0 +1,100 @@
+//! `rlbayes certs`: an authority of one's own, a certificate for the coordinator and one for its
+//! workers.
+
+use crate::failure::Failure;
+use crate::terminal::Say;
+use clap::Args;
+use rcgen::{
+    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
+    KeyUsagePurpose,
+};
+use rlbayes_common::io::write_whole;
+use std::path::{Path, PathBuf};
+
+/// Makes certificates for mutual TLS: ca.pem, server.pem, client.pem and their keys.
+#[derive(Args, Clone, Debug)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct CertsArgs {
+    /// Folder for the files; those that are there stay
+    folder: PathBuf,
+    /// Names and addresses of the coordinator; may be given several times [default: localhost,
+    /// 127.0.0.1, coordinator]
+    #[arg(long, value_name = "NAME")]
+    name: Vec<String>,
+}
+
+const EXAMPLES: &str = "\
+Example:
+  rlbayes certs certs --name coordinator.example.org
+  rlbayes coordinator --data data.csv --tls-cert certs/server.pem --tls-key certs/server.key --tls-ca certs/ca.pem
+  rlbayes worker --coordinator https://coordinator.example.org:7400 --tls-ca certs/ca.pem \\
+      --tls-cert certs/client.pem --tls-key certs/client.key";
+
+/// Runs the command.
+pub(crate) fn certs(args: &CertsArgs) -> Result<(), Failure> {
+    let folder = &args.folder;
+    std::fs::create_dir_all(folder).map_err(|error| Failure::file(folder, error))?;
+    if folder.join("ca.pem").exists() {
+        return Err(Failure::file(
+            folder,
+            "holds certificates already (expected a folder without ca.pem)",
+        ));
+    }
+    let names = if args.name.is_empty() {
+        ["localhost", "127.0.0.1", "coordinator"]
+            .map(str::to_owned)
+            .to_vec()
+    } else {
+        args.name.clone()
+    };
+    let bad = |error: rcgen::Error| Failure::input(format!("cannot make certificates: {error}"));
+    let ca_key = KeyPair::generate().map_err(bad)?;
+    let mut ca = CertificateParams::new(Vec::new()).map_err(bad)?;
+    ca.distinguished_name
+        .push(DnType::CommonName, "RLBayes authority");
+    ca.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    ca.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+    let ca_cert = ca.self_signed(&ca_key).map_err(bad)?;
+    let issuer = Issuer::new(ca, ca_key);
+    let signed = |name: &str, names: Vec<String>, usage| -> Result<(), Failure> {
+        let key = KeyPair::generate().map_err(bad)?;
+        let mut params = CertificateParams::new(names).map_err(bad)?;
+        params
+            .distinguished_name
+            .push(DnType::CommonName, format!("RLBayes {name}"));
+        params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+        params.extended_key_usages = vec![usage];
+        let cert = params.signed_by(&key, &issuer).map_err(bad)?;
+        write(folder, &format!("{name}.pem"), &cert.pem())?;
+        write_secret(folder, &format!("{name}.key"), &key.serialize_pem())
+    };
+    signed("server", names, ExtendedKeyUsagePurpose::ServerAuth)?;
+    signed("client", Vec::new(), ExtendedKeyUsagePurpose::ClientAuth)?;
+    write_secret(folder, "ca.key", &issuer.key().serialize_pem())?;
+    // Last: it says that the rest is there.
+    write(folder, "ca.pem", &ca_cert.pem())?;
+    Say::new(false).line(&format!(
+        "{}: ca.pem, server.pem and client.pem, with their keys; keep ca.key away from the cluster",
+        folder.display()
+    ));
+    Ok(())
+}
+
+fn write(folder: &Path, name: &str, text: &str) -> Result<(), Failure> {
+    let path = folder.join(name);
+    write_whole(&path, text.as_bytes()).map_err(|error| Failure::file(&path, error))
+}
+
+fn write_secret(folder: &Path, name: &str, text: &str) -> Result<(), Failure> {
+    use std::io::Write;
+    use std::os::unix::fs::OpenOptionsExt;
+    let path = folder.join(name);
+    std::fs::OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(&path)
+        .and_then(|mut file| file.write_all(text.as_bytes()))
+        .map_err(|error| Failure::file(&path, error))
+}

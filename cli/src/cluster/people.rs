@@ -1,0 +1,276 @@
+//! What people ask a coordinator: status, stop, result, health.
+
+use super::block_on;
+use super::connect::{ConnectArgs, failed};
+use crate::failure::Failure;
+use crate::output::{Output, OutputOptions};
+use crate::terminal::{Say, print, print_json};
+use crate::units::{show_bytes, show_count, show_time};
+use clap::Args;
+use rlbayes_common::io::{Format, parse_network};
+use rlbayes_coordinator::status::to_json;
+use rlbayes_proto::v1;
+use std::fmt::Write;
+use std::path::PathBuf;
+use std::time::Duration;
+use tonic_health::pb::health_client::HealthClient;
+use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus};
+
+/// How long a person waits for an answer.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Where the coordinator is.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct AskArgs {
+    /// The coordinator's address, such as http://host:7400
+    pub(crate) url: String,
+    #[command(flatten)]
+    pub(crate) connect: ConnectArgs,
+}
+
+/// Shows how a search is going.
+#[derive(Args, Clone, Debug)]
+#[command(
+    after_long_help = "Example:\n  rlbayes status http://localhost:7400\n  rlbayes status http://localhost:7400 --json | jq .best_score"
+)]
+pub(crate) struct StatusArgs {
+    #[command(flatten)]
+    ask: AskArgs,
+    /// Prints one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// Fetches the best network so far.
+#[derive(Args, Clone, Debug)]
+#[command(
+    after_long_help = "Example:\n  rlbayes result http://localhost:7400 -o best.bif -o best.svg"
+)]
+pub(crate) struct ResultArgs {
+    #[command(flatten)]
+    ask: AskArgs,
+    /// A file; may be given several times. The ending chooses the format, as for learn
+    #[arg(short, long = "output", value_name = "FILE")]
+    output: Vec<PathBuf>,
+    /// Prints one JSON object, as learn --json does
+    #[arg(long)]
+    json: bool,
+}
+
+/// Tells by the exit code whether a coordinator serves: 0 yes, 3 no.
+#[derive(Args, Clone, Debug)]
+#[command(after_long_help = "Example:\n  rlbayes health http://localhost:7400")]
+pub(crate) struct HealthArgs {
+    #[command(flatten)]
+    ask: AskArgs,
+}
+
+impl StatusArgs {
+    /// Returns where the coordinator is.
+    pub(crate) fn ask(&self) -> &AskArgs {
+        &self.ask
+    }
+
+    /// Tells whether JSON is wanted.
+    pub(crate) fn is_json(&self) -> bool {
+        self.json
+    }
+}
+
+fn request<T>(message: T) -> tonic::Request<T> {
+    let mut request = tonic::Request::new(message);
+    request.set_timeout(PATIENCE);
+    request
+}
+
+/// Runs `rlbayes status`.
+pub(crate) fn status(args: &StatusArgs) -> Result<(), Failure> {
+    let AskArgs { url, connect } = &args.ask;
+    let reply = block_on(1, async {
+        let mut client = connect.client(url)?;
+        let reply = client.status(request(v1::StatusRequest {})).await;
+        Ok(reply.map_err(|status| failed(url, &status))?.into_inner())
+    })?;
+    show(&reply, args.json)
+}
+
+/// Runs `rlbayes stop`.
+pub(crate) fn stop(args: &StatusArgs) -> Result<(), Failure> {
+    let AskArgs { url, connect } = &args.ask;
+    let reply = block_on(1, async {
+        let mut client = connect.client(url)?;
+        let reply = client.stop(request(v1::StopRequest {})).await;
+        Ok(reply.map_err(|status| failed(url, &status))?.into_inner())
+    })?;
+    show(&reply, args.json)
+}
+
+fn show(reply: &v1::StatusReply, as_json: bool) -> Result<(), Failure> {
+    if as_json {
+        print_json(&to_json(reply))
+    } else {
+        print(&for_people(reply))
+    }
+}
+
+/// Runs `rlbayes result`.
+pub(crate) fn result(args: &ResultArgs) -> Result<(), Failure> {
+    let outputs: Vec<Output> = args
+        .output
+        .iter()
+        .map(|path| Output::new(path))
+        .collect::<Result<_, _>>()?;
+    let AskArgs { url, connect } = &args.ask;
+    let (json, bif) = block_on(1, async {
+        let mut client = connect.client(url)?;
+        let call = async {
+            let mut stream = client
+                .result(request(v1::ResultRequest {}))
+                .await?
+                .into_inner();
+            let (mut json, mut bif) = (String::new(), Vec::new());
+            while let Some(chunk) = stream.message().await? {
+                json.push_str(&chunk.json);
+                bif.extend_from_slice(&chunk.bif);
+                if bif.len() > rlbayes_common::io::MAX_FILE_BYTES {
+                    return Err(tonic::Status::out_of_range("the network is too large"));
+                }
+            }
+            Ok((json, bif))
+        };
+        call.await
+            .map_err(|status: tonic::Status| failed(url, &status))
+    })?;
+    let network = parse_network(Some(Format::Bif), &bif)
+        .map_err(|error| Failure::input(format!("{url}: {error}")))?;
+    let say = Say::new(false);
+    for output in &outputs {
+        output.write(&network, OutputOptions::default(), |warning| {
+            say.warn(output.path(), warning);
+        })?;
+        say.line(&format!("written      {}", output.path().display()));
+    }
+    if args.json || outputs.is_empty() {
+        print(&format!("{}\n", json.trim_end()))?;
+    }
+    Ok(())
+}
+
+/// Runs `rlbayes health`.
+pub(crate) fn health(args: &HealthArgs) -> Result<(), Failure> {
+    let AskArgs { url, connect } = &args.ask;
+    let serving = block_on(1, async {
+        let mut client = HealthClient::new(connect.channel(url)?);
+        let asked = HealthCheckRequest {
+            service: String::new(),
+        };
+        let reply = client.check(request(asked)).await;
+        let reply = reply.map_err(|status| failed(url, &status))?.into_inner();
+        Ok(reply.status())
+    })?;
+    if serving == ServingStatus::Serving {
+        print("serving\n")
+    } else {
+        Err(Failure::OutOfReach(format!(
+            "{url}: the coordinator does not serve"
+        )))
+    }
+}
+
+/// Shows a status to people.
+pub(crate) fn for_people(status: &v1::StatusReply) -> String {
+    let time = |seconds: f64| show_time(Duration::try_from_secs_f64(seconds).unwrap_or_default());
+    let mut text = String::new();
+    // Writing to a String can't fail.
+    let mut line = |name: &str, value: String| {
+        let _ = writeln!(text, "{name:<12} {value}");
+    };
+    line(
+        "search",
+        format!(
+            "{} on {} ({} variables, {} rows), score {}, seed {}",
+            status.search,
+            status.data_name,
+            status.variables,
+            status.rows,
+            status.score_name,
+            status.seed
+        ),
+    );
+    let state = match status.stopped_by.as_str() {
+        "" => status.state.clone(),
+        reason => format!("{} (stopped by {reason})", status.state),
+    };
+    line("state", state);
+    match status.best_score {
+        Some(best) => line(
+            "best",
+            format!("{best:.3}, found {} ago", time(status.best_age_seconds)),
+        ),
+        None => line("best", "none yet".to_owned()),
+    }
+    let left = match status.seconds_left {
+        Some(left) if status.state != "finished" => format!(", at most {} left", time(left)),
+        _ => String::new(),
+    };
+    line(
+        "searching",
+        format!("{}{left}", time(status.elapsed_seconds)),
+    );
+    #[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
+    let (evaluations, steps) = (status.evaluations as f64, status.iterations as f64);
+    line(
+        "work",
+        format!(
+            "{} local scores asked for ({}/s), {} steps of {} chains",
+            show_count(evaluations),
+            show_count(status.evaluations_per_second),
+            show_count(steps),
+            status.chains
+        ),
+    );
+    line(
+        "elite pool",
+        format!(
+            "{} rows, diversity {:.3}",
+            status.pool_size, status.diversity
+        ),
+    );
+    line(
+        "seeds",
+        format!(
+            "{} sent, {} received, {} entered a Q-table, {} made current",
+            status.seeds_sent,
+            status.seeds_received,
+            status.seeds_entered,
+            status.seeds_made_current
+        ),
+    );
+    if status.round > 0 {
+        line("round", status.round.to_string());
+    }
+    if status.refused_rows > 0 {
+        line("refused", format!("{} rows", status.refused_rows));
+    }
+    if !status.trouble.is_empty() {
+        line("trouble", status.trouble.clone());
+    }
+    let alive = status.workers.iter().filter(|worker| worker.alive).count();
+    line("workers", format!("{alive} of {}", status.workers.len()));
+    for worker in &status.workers {
+        let memory = worker.statistics.map_or(0, |s| s.memory_bytes);
+        let _ = writeln!(
+            text,
+            "  {:>4}  {:<24} {:>3} threads {:>4} chains {:>9}/s  {:>9}  last exchange {} ago{}",
+            worker.id,
+            worker.host,
+            worker.threads,
+            worker.chains,
+            show_count(worker.evaluations_per_second),
+            show_bytes(usize::try_from(memory).unwrap_or(0)),
+            time(worker.last_exchange_seconds),
+            if worker.alive { "" } else { " (gone)" }
+        );
+    }
+    text
+}

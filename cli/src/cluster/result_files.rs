@@ -1,0 +1,112 @@
+//! The result of a running search as files: NAME.bif, NAME.json and NAME.svg, whole or not at all,
+//! renewed when the best improves and at the end. A thread of its own draws and writes, so that the
+//! coordinator never waits for it.
+
+use crate::learn::{LearnArgs, Prepared, start_row};
+use crate::output::{Output, OutputOptions, network_for};
+use crate::report::as_json;
+use crate::terminal::Say;
+use bytes::Bytes;
+use rlbayes_common::data::Table;
+use rlbayes_common::graph::Dag;
+use rlbayes_common::io::{Format, WriteOptions, write_network, write_whole};
+use rlbayes_common::metrics::compare;
+use rlbayes_coordinator::event_loop::Published;
+use rlbayes_coordinator::service::ResultFiles;
+use rlbayes_coordinator::state::View;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::watch;
+
+/// How often files are renewed at most.
+const EVERY: Duration = Duration::from_secs(1);
+
+/// What is needed to write results.
+pub(super) struct ResultWriter {
+    pub(super) args: LearnArgs,
+    pub(super) table: Arc<Table>,
+    pub(super) prepared: Prepared,
+    pub(super) truth: Option<Dag>,
+    pub(super) outputs: Vec<Output>,
+    pub(super) json: Option<PathBuf>,
+    pub(super) publish: watch::Sender<Option<Arc<ResultFiles>>>,
+}
+
+impl ResultWriter {
+    /// Writes whenever the best improves, until the event loop has ended; then once more.
+    pub(super) async fn run(self, mut published: watch::Receiver<Published>) {
+        let writer = Arc::new(self);
+        let mut written: Option<(u64, bool)> = None;
+        loop {
+            let ended = published.changed().await.is_err();
+            let view = Arc::clone(&published.borrow_and_update().view);
+            let score = view.best.as_ref().map(|row| row.score.value().to_bits());
+            let is_over = view.stopped_by.is_some();
+            let now = score.map(|score| (score, is_over));
+            let changed = now != written || (ended && is_over);
+            if changed && (score.is_some() || is_over) {
+                written = now;
+                let writer = Arc::clone(&writer);
+                let written = tokio::task::spawn_blocking(move || writer.write(&view));
+                if let Err(error) = written.await {
+                    tracing::error!(%error, "the result could not be written");
+                }
+            }
+            if ended {
+                return;
+            }
+            if !is_over {
+                tokio::time::sleep(EVERY).await;
+            }
+        }
+    }
+
+    fn write(&self, view: &View) {
+        let best = match &view.best {
+            Some(row) => row.clone(),
+            None => start_row(&self.prepared.problem),
+        };
+        let Ok(dag) = best.structure.to_dag() else {
+            return;
+        };
+        let scorer = self.prepared.problem.scorer();
+        let metrics = self.truth.as_ref().map(|truth| {
+            let score = scorer.structure(truth, &mut Default::default());
+            (compare(truth, &dag), score)
+        });
+        let json = as_json(
+            &self.args,
+            &self.table,
+            &self.prepared,
+            view,
+            &best,
+            metrics.as_ref(),
+        );
+        let json = format!("{json:#}\n");
+        let network = match network_for(&self.table, &dag, self.args.alpha, true) {
+            Ok(network) => network,
+            Err(failure) => {
+                tracing::error!(%failure, "the network could not be fitted");
+                return;
+            }
+        };
+        let bif = write_network(Format::Bif, &network, &WriteOptions::default());
+        self.publish.send_replace(Some(Arc::new(ResultFiles {
+            json: json.clone(),
+            bif: Bytes::from(bif.unwrap_or_default()),
+        })));
+        let say = Say::new(true);
+        for output in &self.outputs {
+            let written = output.write(&network, OutputOptions::default(), |_| {});
+            if let Err(failure) = written {
+                say.warning(&failure.to_string());
+            }
+        }
+        if let Some(path) = &self.json
+            && let Err(error) = write_whole(path, json.as_bytes())
+        {
+            say.warning(&format!("{}: {error}", path.display()));
+        }
+    }
+}

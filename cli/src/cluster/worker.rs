@@ -1,0 +1,380 @@
+//! `rlbayes worker`: fetches a search's table from its coordinator and runs chains for it.
+
+use super::block_on;
+use super::connect::ConnectArgs;
+use super::coordinator::WhenDone;
+use super::shutdown::Shutdown;
+use crate::args::TableArgs;
+use crate::failure::Failure;
+use crate::local::{keep_chain, slice_settings};
+use crate::machine;
+use crate::memory_layout::MemoryLayout;
+use crate::terminal::Say;
+use crate::units::{parse_size, parse_time};
+use clap::Args;
+use rlbayes_common::data::Table;
+use rlbayes_common::exchange::{SearchDescription, Snapshot};
+use rlbayes_common::graph::Dag;
+use rlbayes_common::ids::{ChainId, Incarnation, SearchId};
+use rlbayes_common::io::write_whole;
+use rlbayes_common::score::Scorer;
+use rlbayes_common::search::{Constraints, Problem, SavedChain};
+use rlbayes_worker::chain_folder::{Belongs, ChainFolder};
+use rlbayes_worker::chains::ChainMaker;
+use rlbayes_worker::data_store::DataStore;
+use rlbayes_worker::grpc_link::GrpcLink;
+use rlbayes_worker::link::{Joined, Link, LinkError};
+use rlbayes_worker::session::{self, End, SessionError, SessionSettings, Workshop};
+use rlbayes_worker::threads::Threads;
+use std::collections::BTreeMap;
+use std::hash::{BuildHasher, Hasher};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Runs chains for a coordinator.
+#[derive(Args, Clone, Debug)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct WorkerArgs {
+    /// The coordinator's address, such as http://host:7400
+    #[arg(long, value_name = "URL", required_unless_present = "coordinator_file")]
+    coordinator: Option<String>,
+    /// File that holds the coordinator's address; it is waited for
+    #[arg(long, value_name = "FILE", conflicts_with = "coordinator")]
+    coordinator_file: Option<PathBuf>,
+    /// Threads [default: all cores]
+    #[arg(long, value_name = "T")]
+    threads: Option<u32>,
+    /// Folder that keeps the table and the chains: after a restart they go on
+    #[arg(long, value_name = "DIR")]
+    state: Option<PathBuf>,
+    /// The table itself, so that it need not be fetched; it must be the coordinator's
+    #[arg(long, value_name = "FILE")]
+    data: Option<PathBuf>,
+    /// Memory for everything [default: a quarter of the machine's or the container's]
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    memory: Option<usize>,
+    /// How long to try in vain to reach the coordinator [default: for ever]
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    give_up_after: Option<Duration>,
+    /// How often chains are kept in the state folder
+    #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "10s")]
+    checkpoint_every: Duration,
+    /// What to do when the search is over: exit, or wait for the next one
+    #[arg(long, value_enum, default_value_t = WhenDone::Exit)]
+    when_done: WhenDone,
+    /// The name that the status shows [default: the host's]
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    #[command(flatten)]
+    connect: ConnectArgs,
+    #[command(flatten)]
+    table: TableArgs,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  rlbayes worker --coordinator http://10.0.0.5:7400 --token-file token
+  rlbayes worker --coordinator http://localhost:7400 --threads 2 --state worker1
+  rlbayes worker --coordinator-file shared/address --give-up-after 10m
+
+A worker keeps searching while the coordinator is away, and reports when it is back. SIGTERM hands
+its chains over and exits with 0.";
+
+/// How often a waiting worker looks for the next search.
+const LOOK_AGAIN: Duration = Duration::from_secs(5);
+
+/// Runs the command.
+pub(crate) fn worker(args: &WorkerArgs) -> Result<(), Failure> {
+    let threads = args.threads.unwrap_or_else(machine::cores);
+    if threads == 0 {
+        return Err(Failure::input("--threads is at least 1"));
+    }
+    let given = match &args.data {
+        Some(path) => {
+            let say = Say::new(false);
+            let (table, _) = args.table.load(path, |warning| say.warn(path, warning))?;
+            Some((path.clone(), table))
+        }
+        None => None,
+    };
+    let state = args.state.as_deref();
+    let data = DataStore::open(state)
+        .map_err(|error| Failure::input(format!("{}: {error}", shown(state))))?;
+    let folder = match state {
+        Some(state) => Some(
+            ChainFolder::open(&state.join("chains"))
+                .map_err(|error| Failure::file(state, error))?,
+        ),
+        None => None,
+    };
+    let (incarnation, replaces) = incarnations(state)?;
+    let token = args.connect.token()?;
+    let settings = SessionSettings {
+        incarnation,
+        replaces,
+        host: args.name.clone().unwrap_or_else(host_name),
+        threads,
+        program_version: env!("CARGO_PKG_VERSION").to_owned(),
+        give_up_after: args.give_up_after,
+        checkpoint_every: args.checkpoint_every,
+    };
+    let mut workshop = WorkerWorkshop {
+        threads,
+        memory: args.memory.unwrap_or_else(|| machine::memory() / 4),
+        given,
+        data,
+        folder,
+        chains: BTreeMap::new(),
+        refused: false,
+    };
+    block_on(2, async {
+        let shutdown = Shutdown::on_signals()?;
+        let Some(url) = address(args, shutdown.clone()).await? else {
+            return Ok(());
+        };
+        let link = GrpcLink::new(args.connect.channel(&url)?, token);
+        loop {
+            let end = session::run(&settings, &link, &mut workshop, shutdown.clone().asked())
+                .await
+                .map_err(|error| failure(&url, error))?;
+            match end {
+                End::Drained => {
+                    tracing::info!("drained");
+                    return Ok(());
+                }
+                End::Finished(reason) => {
+                    tracing::info!(%reason, "the search is over");
+                    workshop.forget();
+                    if args.when_done == WhenDone::Exit {
+                        return Ok(());
+                    }
+                    tokio::select! {
+                        biased;
+                        () = shutdown.clone().asked() => return Ok(()),
+                        () = tokio::time::sleep(LOOK_AGAIN) => {}
+                    }
+                }
+            }
+        }
+    })
+}
+
+fn shown(state: Option<&Path>) -> String {
+    state.map_or_else(String::new, |path| path.display().to_string())
+}
+
+/// Waits for the coordinator's address; none if told to end before.
+async fn address(args: &WorkerArgs, shutdown: Shutdown) -> Result<Option<String>, Failure> {
+    let Some(path) = &args.coordinator_file else {
+        return Ok(args.coordinator.clone());
+    };
+    let begun = tokio::time::Instant::now();
+    while !shutdown.is_asked() {
+        if let Ok(text) = std::fs::read_to_string(path)
+            && let Some(url) = text.lines().next().map(str::trim)
+            && !url.is_empty()
+        {
+            return Ok(Some(url.to_owned()));
+        }
+        if args
+            .give_up_after
+            .is_some_and(|limit| begun.elapsed() >= limit)
+        {
+            let said = format!("{}: no address appeared", path.display());
+            return Err(Failure::OutOfReach(said));
+        }
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+    Ok(None)
+}
+
+fn failure(url: &str, error: SessionError) -> Failure {
+    let said = format!("{url}: {error}");
+    match error {
+        SessionError::GaveUp(_) => Failure::OutOfReach(said),
+        SessionError::Protocol(_) => Failure::Protocol(said),
+        SessionError::Refused(_) | SessionError::Workshop(_) => Failure::Input(said),
+    }
+}
+
+/// Draws this process's number, and finds that of the worker's last one.
+fn incarnations(state: Option<&Path>) -> Result<(Incarnation, Option<Incarnation>), Failure> {
+    // The standard library seeds its hashers from the operating system.
+    let drawn = std::hash::RandomState::new().build_hasher().finish();
+    let incarnation = Incarnation(drawn | 1);
+    let Some(state) = state else {
+        return Ok((incarnation, None));
+    };
+    let path = state.join("incarnation");
+    let before = std::fs::read_to_string(&path).ok();
+    let before = before.and_then(|text| u64::from_str_radix(text.trim(), 16).ok());
+    write_whole(&path, format!("{:016x}\n", incarnation.0).as_bytes())
+        .map_err(|error| Failure::file(&path, error))?;
+    Ok((incarnation, before.filter(|&n| n != 0).map(Incarnation)))
+}
+
+fn host_name() -> String {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname");
+    let name = name.map(|name| name.trim().chars().take(64).collect::<String>());
+    name.ok()
+        .filter(|name| !name.is_empty())
+        .unwrap_or_else(|| "worker".into())
+}
+
+/// Chains on the threads of this machine, for whatever search the coordinator has.
+struct WorkerWorkshop {
+    threads: u32,
+    memory: usize,
+    given: Option<(PathBuf, Arc<Table>)>,
+    data: DataStore,
+    folder: Option<ChainFolder>,
+    chains: BTreeMap<ChainId, SavedChain>,
+    /// Whether the last write failed: said once, not at every checkpoint.
+    refused: bool,
+}
+
+impl WorkerWorkshop {
+    /// The search is over: its chains are of no use any more.
+    fn forget(&mut self) {
+        self.chains.clear();
+        if let Some(folder) = &self.folder
+            && let Err(error) = folder.clear()
+        {
+            tracing::warn!(%error, "the chains of the finished search stay");
+        }
+    }
+
+    async fn table(
+        &self,
+        link: &impl Link,
+        search: &SearchDescription,
+    ) -> Result<Arc<Table>, SessionError> {
+        if let Some((path, table)) = &self.given {
+            if table.fingerprint() == search.data_fingerprint {
+                return Ok(Arc::clone(table));
+            }
+            return Err(SessionError::Workshop(format!(
+                "{}: this is not the coordinator's table (expected the same rows, read with the same flags)",
+                path.display()
+            )));
+        }
+        let warn = |warning| tracing::warn!("{warning}");
+        if let Some(table) = self.data.find(search, warn) {
+            return Ok(Arc::new(table));
+        }
+        let mut attempt = 0;
+        loop {
+            let fetched = link.fetch_data(search).await;
+            match fetched.map(|bytes| self.data.keep(search, &bytes)) {
+                Ok(Ok(table)) => return Ok(Arc::new(table)),
+                Ok(Err(error)) => return Err(SessionError::Workshop(error.to_string())),
+                Err(LinkError::Refused(why)) => return Err(SessionError::Refused(why)),
+                Err(error) => {
+                    tracing::warn!(%error, "the table cannot be fetched");
+                    tokio::time::sleep(rlbayes_worker::backoff::delay(attempt, 0)).await;
+                    attempt += 1;
+                }
+            }
+        }
+    }
+
+    /// Reads the chains that a state folder has of this search; those of another are dropped.
+    fn open_folder(&mut self, search: &SearchDescription) {
+        let Some(folder) = &self.folder else {
+            return;
+        };
+        let settings = [("search".to_owned(), search.id.to_string())];
+        let warn = |warning| tracing::warn!("{warning}");
+        match folder.belongs_to(&settings) {
+            Belongs::Here if !search.lockstep => self.chains = folder.read(search.nodes, warn),
+            Belongs::Here | Belongs::Elsewhere(_) => {
+                self.chains.clear();
+                if let Err(error) = folder.clear() {
+                    tracing::warn!(%error, "chains of another search stay");
+                }
+            }
+            Belongs::Unknown => folder.set_aside("nothing tells which search it belongs to", warn),
+        }
+        if let Err(error) = folder.begin(&settings) {
+            tracing::warn!(%error, "the state cannot be saved; the search goes on");
+        }
+    }
+}
+
+impl Workshop for WorkerWorkshop {
+    type Chains = Threads;
+
+    async fn open(
+        &mut self,
+        link: &impl Link,
+        joined: &Joined,
+    ) -> Result<(ChainMaker, Threads), SessionError> {
+        let search = &joined.search;
+        let workshop = |what: &dyn std::fmt::Display| SessionError::Workshop(what.to_string());
+        let table = self.table(link, search).await?;
+        let constraints =
+            Constraints::new(&table, &search.constraints).map_err(|error| workshop(&error))?;
+        let start = Dag::from_edges(table.nodes(), search.start.iter().copied())
+            .map_err(|error| workshop(&error))?;
+        if !constraints.hold_for(&start) {
+            return Err(workshop(&"the start network breaks the constraints"));
+        }
+        let layout = MemoryLayout::new(&table, &search.spec, self.memory);
+        let chains = u32::try_from(joined.welcome.orders.len())
+            .unwrap_or(u32::MAX)
+            .max(1);
+        if layout.most_chains < chains {
+            tracing::warn!(
+                chains,
+                fits = layout.most_chains,
+                "there is not enough memory for these chains; the caches are small"
+            );
+        }
+        let scorer = Scorer::new(table, search.score);
+        let problem = Problem::new(scorer, constraints, start, layout.caches(chains));
+        let maker = ChainMaker {
+            problem: Arc::new(problem),
+            spec: search.spec,
+            seed: search.seed,
+            ladder: search.ladder,
+        };
+        self.open_folder(search);
+        let threads = Threads::start(
+            self.threads,
+            maker.clone(),
+            slice_settings(search),
+            Arc::default(),
+        )
+        .map_err(|error| workshop(&format!("cannot start a thread: {error}")))?;
+        tracing::info!(
+            worker = %joined.welcome.worker,
+            search = %search.id,
+            chains = joined.welcome.orders.len(),
+            "joined"
+        );
+        Ok((maker, threads))
+    }
+
+    fn checkpointed(&mut self, chain: ChainId) -> Option<SavedChain> {
+        self.chains.remove(&chain)
+    }
+
+    fn holds(&self) -> (Vec<ChainId>, Option<SearchId>) {
+        let Some(folder) = &self.folder else {
+            return (Vec::new(), None);
+        };
+        let noted = folder.noted().unwrap_or_default();
+        let search = noted
+            .iter()
+            .find(|(name, _)| name == "search")
+            .and_then(|(_, id)| id.parse().ok());
+        (folder.ids(), search)
+    }
+
+    fn keep(&mut self, chain: ChainId, snapshot: &Snapshot) {
+        if let Some(folder) = &self.folder {
+            keep_chain(folder, chain, snapshot, &mut self.refused);
+        }
+    }
+}

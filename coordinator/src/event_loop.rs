@@ -1,0 +1,523 @@
+//! The one task that owns the state: takes requests, applies them as events, stores what must be
+//! stored, and only then replies. Requests that arrive while the disk is busy form the next batch,
+//! so one write acknowledges many (group commit).
+//!
+//! When the disk refuses, nobody is acknowledged: workers keep their rows and come again, and the
+//! next batch stores everything.
+
+use crate::journal::{Batch, Journal};
+use crate::state::{Command, Event, Refusal, State, View, WorkerChange};
+use rlbayes_common::elite::EliteRow;
+use rlbayes_common::exchange::{Exchange, Hello, Reply, Snapshot, Welcome};
+use rlbayes_common::failpoint;
+use rlbayes_common::ids::{ChainId, Incarnation, WorkerId};
+use rlbayes_common::search::StoppedBy;
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Duration;
+use thiserror::Error;
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::time::{Instant, MissedTickBehavior, interval};
+
+/// Requests that wait at most; further callers wait for a place.
+pub const WAITING_REQUESTS: usize = 1024;
+/// The most requests of one batch.
+const BATCH: usize = 256;
+/// How often time is looked at.
+const TICK: Duration = Duration::from_millis(50);
+/// How long a lockstep exchange waits for its round's end before it is told to ask again.
+const HOLD: Duration = Duration::from_secs(2);
+/// How often the view is renewed, and its diversity.
+const VIEW_EVERY: Duration = Duration::from_millis(200);
+const DIVERSITY_EVERY: Duration = Duration::from_secs(1);
+/// How often the journal is cleared of rows that the pool has dropped.
+const CLEAR_EVERY: Duration = Duration::from_secs(10);
+
+/// Something that is asked of the coordinator.
+#[derive(Debug)]
+enum Request {
+    Join(Hello, oneshot::Sender<Result<Welcome, AskError>>),
+    Exchange(Exchange, oneshot::Sender<Result<Reply, AskError>>),
+    Leave(Exchange, oneshot::Sender<Result<(), AskError>>),
+    FetchChain(ChainId, oneshot::Sender<Option<Snapshot>>),
+    Stop(StoppedBy, oneshot::Sender<()>),
+}
+
+/// Why a request was not answered.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum AskError {
+    /// The state refused it.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// What it brought could not be stored: the same again later is right.
+    #[error("the journal cannot be written: {0}")]
+    NotStored(String),
+    /// The coordinator is ending.
+    #[error("the coordinator is ending")]
+    Ending,
+}
+
+/// The way to the event loop.
+#[derive(Clone, Debug)]
+pub struct Handle {
+    requests: mpsc::Sender<Request>,
+}
+
+impl Handle {
+    /// Enters a worker.
+    ///
+    /// # Errors
+    /// If there are too many, or the coordinator is ending.
+    pub async fn join(&self, hello: Hello) -> Result<Welcome, AskError> {
+        self.ask(|reply| Request::Join(hello, reply)).await?
+    }
+
+    /// Takes reports; in lockstep the reply may wait for the round's end.
+    ///
+    /// # Errors
+    /// If the worker does not take part, or what it brought could not be stored.
+    pub async fn exchange(&self, exchange: Exchange) -> Result<Reply, AskError> {
+        self.ask(|reply| Request::Exchange(exchange, reply)).await?
+    }
+
+    /// Takes the last reports of a worker.
+    ///
+    /// # Errors
+    /// If what it brought could not be stored.
+    pub async fn leave(&self, exchange: Exchange) -> Result<(), AskError> {
+        self.ask(|reply| Request::Leave(exchange, reply)).await?
+    }
+
+    /// Returns a lockstep chain's stored state.
+    ///
+    /// # Errors
+    /// If the coordinator is ending.
+    pub async fn fetch_chain(&self, chain: ChainId) -> Result<Option<Snapshot>, AskError> {
+        self.ask(|reply| Request::FetchChain(chain, reply)).await
+    }
+
+    /// Ends the search.
+    ///
+    /// # Errors
+    /// If the coordinator is ending.
+    pub async fn stop(&self, reason: StoppedBy) -> Result<(), AskError> {
+        self.ask(|reply| Request::Stop(reason, reply)).await
+    }
+
+    async fn ask<T>(
+        &self,
+        request: impl FnOnce(oneshot::Sender<T>) -> Request,
+    ) -> Result<T, AskError> {
+        let (reply, answer) = oneshot::channel();
+        self.requests
+            .send(request(reply))
+            .await
+            .map_err(|_| AskError::Ending)?;
+        answer.await.map_err(|_| AskError::Ending)
+    }
+}
+
+/// Who watches a search.
+pub trait Observer {
+    /// The best row improved, and is stored.
+    fn record(&mut self, _state: &State, _row: &EliteRow, _elapsed: Duration) {}
+    /// Time has passed.
+    fn tick(&mut self, _state: &State, _elapsed: Duration) {}
+    /// An event is about to be applied.
+    fn event(&mut self, _now: Duration, _event: &Event) {}
+}
+
+/// Nobody watches.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Unobserved;
+
+impl Observer for Unobserved {}
+
+/// Where the journal is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Writing {
+    /// On a thread that may block.
+    Aside,
+    /// In the task itself: simulations, where the disk takes no time.
+    Inline,
+}
+
+/// What is published while the search runs.
+#[derive(Clone, Debug)]
+pub struct Published {
+    /// The view as of the last stored batch.
+    pub view: Arc<View>,
+    /// What the disk said last, if it refuses.
+    pub trouble: Option<String>,
+}
+
+/// The event loop, ready to run.
+pub struct EventLoop<'a> {
+    state: State,
+    journal: Option<Journal>,
+    writing: Writing,
+    observer: &'a mut dyn Observer,
+    requests: mpsc::Receiver<Request>,
+    publish: watch::Sender<Published>,
+    halt: Arc<AtomicBool>,
+    begun: Instant,
+    waiting: Vec<Waiting>,
+    /// Whether something that happened is not on disk.
+    unsaved: bool,
+    trouble: Option<String>,
+    viewed_at: Duration,
+    told_stop: bool,
+    diversity: (Duration, f64),
+    cleared_at: Duration,
+}
+
+/// An exchange whose round is not over.
+struct Waiting {
+    worker: WorkerId,
+    incarnation: Incarnation,
+    asked: Vec<(ChainId, u64)>,
+    until: Duration,
+    reply: oneshot::Sender<Result<Reply, AskError>>,
+}
+
+/// A reply that goes out once its batch is stored.
+enum Due {
+    Join(Incarnation, oneshot::Sender<Result<Welcome, AskError>>),
+    Exchange(Waiting),
+    Refused(Refusal, oneshot::Sender<Result<Reply, AskError>>),
+    Leave(oneshot::Sender<Result<(), AskError>>),
+    Stop(oneshot::Sender<()>),
+}
+
+/// How the loop ended.
+#[derive(Debug)]
+pub struct Ended {
+    /// The state.
+    pub state: State,
+    /// Time spent searching.
+    pub elapsed: Duration,
+}
+
+/// When the loop ends by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Until {
+    /// When the search is finished.
+    Finished,
+    /// Only when it is told to: the result is served on.
+    Told,
+}
+
+impl<'a> EventLoop<'a> {
+    /// Prepares the loop, the way to it, and what it publishes.
+    #[must_use]
+    pub fn new(
+        state: State,
+        journal: Option<Journal>,
+        writing: Writing,
+        halt: Arc<AtomicBool>,
+        observer: &'a mut dyn Observer,
+    ) -> (Self, Handle, watch::Receiver<Published>) {
+        let (sender, requests) = mpsc::channel(WAITING_REQUESTS);
+        let diversity = state.pool().diversity();
+        let first = Published {
+            view: Arc::new(state.view(Duration::ZERO, Some(diversity))),
+            trouble: None,
+        };
+        let (publish, published) = watch::channel(first);
+        let event_loop = Self {
+            state,
+            journal,
+            writing,
+            observer,
+            requests,
+            publish,
+            halt,
+            begun: Instant::now(),
+            waiting: Vec::new(),
+            unsaved: false,
+            trouble: None,
+            viewed_at: Duration::ZERO,
+            told_stop: false,
+            diversity: (Duration::ZERO, diversity),
+            cleared_at: Duration::ZERO,
+        };
+        (event_loop, Handle { requests: sender }, published)
+    }
+
+    /// Runs until the search is finished or `shutdown` comes, whichever `until` says.
+    pub async fn run(mut self, until: Until, shutdown: impl Future<Output = ()>) -> Ended {
+        let mut shutdown = pin!(shutdown);
+        let mut ticks = interval(TICK);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            let first = tokio::select! {
+                biased;
+                () = &mut shutdown => break,
+                request = self.requests.recv() => request,
+                _ = ticks.tick() => None,
+            };
+            let mut batch: Vec<Request> = first.into_iter().collect();
+            while batch.len() < BATCH
+                && let Ok(request) = self.requests.try_recv()
+            {
+                batch.push(request);
+            }
+            self.take(batch).await;
+            if until == Until::Finished && self.state.is_finished() && !self.unsaved {
+                break;
+            }
+        }
+        // What came in since is not answered; what was answered is stored.
+        let now = self.now();
+        let batch = Batch {
+            progress: Some(self.state.progress(now)),
+            ..Batch::default()
+        };
+        self.store(batch).await;
+        self.publish_view(now, true);
+        Ended {
+            elapsed: self.state.elapsed(now),
+            state: self.state,
+        }
+    }
+
+    fn now(&self) -> Duration {
+        self.begun.elapsed()
+    }
+
+    async fn take(&mut self, requests: Vec<Request>) {
+        let now = self.now();
+        let mut due = Vec::with_capacity(requests.len());
+        let mut commands = self.apply(now, Event::Tick);
+        for request in requests {
+            match request {
+                Request::Join(hello, reply) => {
+                    let incarnation = hello.incarnation;
+                    commands.extend(self.apply(now, Event::Join(hello)));
+                    due.push(Due::Join(incarnation, reply));
+                }
+                Request::Exchange(exchange, reply) => {
+                    if let Err(refusal) = self.state.check(&exchange) {
+                        due.push(Due::Refused(refusal, reply));
+                        continue;
+                    }
+                    due.push(Due::Exchange(Waiting {
+                        worker: exchange.worker,
+                        incarnation: exchange.incarnation,
+                        asked: exchange
+                            .reports
+                            .iter()
+                            .map(|report| (report.chain, report.sequence))
+                            .collect(),
+                        until: now + HOLD,
+                        reply,
+                    }));
+                    commands.extend(self.apply(now, Event::Exchange(exchange)));
+                }
+                Request::Leave(exchange, reply) => {
+                    commands.extend(self.apply(now, Event::Leave(exchange)));
+                    due.push(Due::Leave(reply));
+                }
+                Request::FetchChain(chain, reply) => {
+                    // A caller that went away needs no answer.
+                    let _ = reply.send(self.state.snapshot(chain).cloned());
+                }
+                Request::Stop(reason, reply) => {
+                    commands.extend(self.apply(now, Event::Stop(reason)));
+                    due.push(Due::Stop(reply));
+                }
+            }
+        }
+        let (batch, records) = self.sort(now, commands);
+        self.store(batch).await;
+        failpoint::pass("coordinator-before-reply");
+        self.reply(now, due);
+        if !self.unsaved {
+            for row in records {
+                self.observer
+                    .record(&self.state, &row, self.state.elapsed(now));
+            }
+        }
+        self.observer.tick(&self.state, self.state.elapsed(now));
+        self.publish_view(now, false);
+    }
+
+    fn apply(&mut self, now: Duration, event: Event) -> Vec<Command> {
+        self.observer.event(now, &event);
+        self.state.apply(now, event)
+    }
+
+    /// Sorts commands into what is stored and what is told; the rest is done.
+    fn sort(&mut self, now: Duration, commands: Vec<Command>) -> (Batch, Vec<EliteRow>) {
+        let mut batch = Batch::default();
+        let mut records = Vec::new();
+        for command in commands {
+            match command {
+                Command::StoreRows(rows) => batch.rows.extend(rows),
+                Command::StoreChain(chain, stored) => batch.chains.push((chain, stored)),
+                Command::StoreProgress => batch.progress = Some(self.state.progress(now)),
+                Command::Record(row) => {
+                    let score = row.score.value();
+                    let at = self.state.elapsed(now).as_secs_f64();
+                    tracing::info!(score, at, "record");
+                    records.push(row);
+                }
+                Command::Worker(worker, change) => match change {
+                    WorkerChange::Joined => tracing::info!(%worker, "a worker joined"),
+                    WorkerChange::Returned => tracing::info!(%worker, "a worker came back"),
+                    WorkerChange::Left => tracing::info!(%worker, "a worker left"),
+                    WorkerChange::Lost => tracing::warn!(%worker, "a worker was lost"),
+                },
+                Command::Halt => self.halt.store(true, Relaxed),
+                Command::Finished(reason) => {
+                    tracing::info!(reason = reason.as_str(), "the search is finished");
+                }
+            }
+        }
+        if batch.progress.is_some() && now.saturating_sub(self.cleared_at) >= CLEAR_EVERY {
+            self.cleared_at = now;
+            let pool = self.state.pool();
+            let keying = pool.keying();
+            batch.keep_only = Some(pool.rows().into_iter().map(|row| keying.key(row)).collect());
+            tracing::info!(
+                pool = pool.len(),
+                diversity = self.diversity.1,
+                "checkpoint"
+            );
+        }
+        (batch, records)
+    }
+
+    /// Stores a batch; one that follows a failed one is everything there is.
+    async fn store(&mut self, mut batch: Batch) {
+        let Some(mut journal) = self.journal.take() else {
+            return;
+        };
+        if self.unsaved {
+            batch = self.everything();
+        }
+        if batch.is_empty() {
+            self.journal = Some(journal);
+            return;
+        }
+        let keying = self.state.plan().keying;
+        let write = move || {
+            let written = journal.write(keying, &batch);
+            (journal, written)
+        };
+        let (journal, written) = match self.writing {
+            Writing::Inline => write(),
+            Writing::Aside => match tokio::task::spawn_blocking(write).await {
+                Ok(done) => done,
+                Err(error) => {
+                    tracing::error!(%error, "the journal's thread has failed");
+                    self.unsaved = true;
+                    return;
+                }
+            },
+        };
+        self.journal = Some(journal);
+        match written {
+            Ok(()) => {
+                if self.unsaved {
+                    tracing::info!("the journal can be written again");
+                }
+                self.unsaved = false;
+                self.trouble = None;
+            }
+            Err(error) => {
+                if !self.unsaved {
+                    tracing::warn!(%error, "the state cannot be saved; the search goes on");
+                }
+                self.unsaved = true;
+                self.trouble = Some(error.to_string());
+            }
+        }
+    }
+
+    fn everything(&self) -> Batch {
+        let pool = self.state.pool();
+        let of_chains = pool
+            .rows_by_chain()
+            .map(|(chain, found, row)| (chain, found, row.clone()));
+        // Rows that no chain holds any more are stored under the first: what matters is the row.
+        let overall = pool
+            .overall()
+            .map(|row| (ChainId(0), rlbayes_common::elite::Found::Best, row.clone()));
+        Batch {
+            rows: of_chains.chain(overall).collect(),
+            chains: self.state.stored_chains().collect(),
+            progress: Some(self.state.progress(self.now())),
+            keep_only: None,
+        }
+    }
+
+    /// Sends the replies of a batch, and those of earlier ones whose round is over by now. A caller
+    /// that went away needs none.
+    fn reply(&mut self, now: Duration, due: Vec<Due>) {
+        let refused = self
+            .unsaved
+            .then(|| AskError::NotStored(self.trouble.clone().unwrap_or_else(|| "unknown".into())));
+        for due in due {
+            match (due, &refused) {
+                (Due::Join(incarnation, reply), _) => {
+                    let welcome = self.state.welcome(incarnation);
+                    let _ = reply.send(welcome.map_err(AskError::Refused));
+                }
+                (Due::Refused(refusal, reply), _) => {
+                    let _ = reply.send(Err(AskError::Refused(refusal)));
+                }
+                (Due::Leave(reply), refused) => {
+                    let _ = reply.send(refused.clone().map_or(Ok(()), Err));
+                }
+                (Due::Stop(reply), _) => {
+                    let _ = reply.send(());
+                }
+                (Due::Exchange(waiting), None) => self.waiting.push(waiting),
+                (Due::Exchange(waiting), Some(error)) => {
+                    let _ = waiting.reply.send(Err(error.clone()));
+                }
+            }
+        }
+        if refused.is_some() {
+            return;
+        }
+        let state = &self.state;
+        for waiting in std::mem::take(&mut self.waiting) {
+            let answered = state.is_answered(waiting.worker, &waiting.asked);
+            if answered || waiting.until <= now {
+                let reply = state.reply(waiting.worker, waiting.incarnation, &waiting.asked);
+                let _ = waiting.reply.send(reply.map_err(AskError::Refused));
+            } else if !waiting.reply.is_closed() {
+                self.waiting.push(waiting);
+            }
+        }
+    }
+
+    /// Publishes what people see: never more than is on disk.
+    fn publish_view(&mut self, now: Duration, at_once: bool) {
+        let stops = self.state.stopped_by().is_some() && !self.told_stop;
+        self.told_stop |= stops;
+        let due = stops || now.saturating_sub(self.viewed_at) >= VIEW_EVERY;
+        if !(due || at_once) {
+            return;
+        }
+        self.viewed_at = now;
+        if self.unsaved {
+            let trouble = self.trouble.clone();
+            self.publish
+                .send_modify(|published| published.trouble = trouble);
+            return;
+        }
+        if at_once || now.saturating_sub(self.diversity.0) >= DIVERSITY_EVERY {
+            self.diversity = (now, self.state.pool().diversity());
+        }
+        let view = Arc::new(self.state.view(now, Some(self.diversity.1)));
+        self.publish.send_replace(Published {
+            view,
+            trouble: None,
+        });
+    }
+}

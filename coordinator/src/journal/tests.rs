@@ -1,0 +1,193 @@
+use super::*;
+use rlbayes_common::elite::Structure;
+use rlbayes_common::exchange::{Snapshot, Standing};
+use rlbayes_common::graph::Dag;
+use rlbayes_common::ids::{NodeIdx, Seed};
+use rlbayes_common::search::{SavedChain, Seeds};
+use rlbayes_common::snapshot::encode_chain;
+
+fn row(a: usize, b: usize, score: f64) -> EliteRow {
+    let dag = Dag::from_edges(4, [(NodeIdx::new(a), NodeIdx::new(b))]).unwrap();
+    EliteRow {
+        structure: Structure::of(&dag),
+        score: LogScore::new(score),
+    }
+}
+
+fn settings() -> Vec<(String, String)> {
+    vec![("seed".to_owned(), "1".to_owned())]
+}
+
+fn batch() -> Batch {
+    let rows = vec![
+        (ChainId(0), Found::Best, row(0, 1, -5.0)),
+        (ChainId(1), Found::Stalled, row(1, 2, -6.0)),
+    ];
+    let saved = SavedChain {
+        best: Some(row(0, 1, -5.0)),
+        integers: vec![7; 40],
+        ..SavedChain::default()
+    };
+    let stored = StoredChain {
+        snapshot: Snapshot::new(encode_chain(&saved)),
+        seeds: Some(Seeds {
+            rows: vec![row(1, 2, -6.0)],
+            draw: Seed(9),
+        }),
+        reseeds: 2,
+        counters: ChainCounters {
+            evaluations: 99,
+            ..Default::default()
+        },
+        standing: Standing::Running,
+    };
+    Batch {
+        rows,
+        chains: vec![(ChainId(3), stored)],
+        progress: Some(Progress {
+            elapsed: Duration::from_secs(2),
+            record: Some(Record {
+                score: LogScore::new(-5.0),
+                at: Duration::from_millis(1500),
+                evaluations: 99,
+            }),
+            round: Round(4),
+            counters: ChainCounters {
+                iterations: 1,
+                evaluations: 2,
+                computed: 3,
+                seeds: SeedCounts {
+                    received: 4,
+                    entered: 5,
+                    made_current: 6,
+                },
+            },
+            chains: 4,
+            seeds_sent: 8,
+            stopped_by: Some(StoppedBy::Target),
+        }),
+        keep_only: None,
+    }
+}
+
+fn load(path: &Path) -> Result<Option<Loaded>, JournalError> {
+    Journal::open(path)?.load(&settings(), 4, Keying::ByClass)
+}
+
+#[test]
+fn a_reopened_journal_gives_back_what_was_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("journal.redb");
+    let batch = batch();
+    {
+        let mut journal = Journal::open(&path).unwrap();
+        let before = journal.load(&settings(), 4, Keying::ByClass).unwrap();
+        assert!(before.is_none());
+        journal.begin(&settings()).unwrap();
+        journal.write(Keying::ByClass, &batch).unwrap();
+    }
+    let loaded = load(&path).unwrap().unwrap();
+    assert_eq!(loaded.settings, settings());
+    let stored = loaded.stored.unwrap();
+    let mut pool = Pool::new(Keying::ByClass);
+    for (chain, found, row) in &batch.rows {
+        pool.merge(*chain, *found, row);
+    }
+    assert_eq!(stored.pool, pool);
+    assert_eq!(Some(stored.progress), batch.progress);
+    let chains: Vec<_> = stored.chains.into_iter().collect();
+    assert_eq!(chains, batch.chains);
+}
+
+#[test]
+fn rows_that_the_pool_dropped_leave_the_journal() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut journal = Journal::open(&folder.path().join("journal.redb")).unwrap();
+    journal.begin(&[]).unwrap();
+    let better = row(0, 1, -5.0);
+    let batch = Batch {
+        rows: vec![
+            (ChainId(0), Found::Best, row(2, 3, -9.0)),
+            (ChainId(0), Found::Best, better.clone()),
+        ],
+        keep_only: Some([Keying::ByClass.key(&better)].into()),
+        ..Batch::default()
+    };
+    journal.write(Keying::ByClass, &batch).unwrap();
+    let loaded = journal.load(&[], 4, Keying::ByClass).unwrap().unwrap();
+    assert_eq!(loaded.stored.unwrap().pool.rows(), vec![&better]);
+}
+
+#[test]
+fn a_file_that_is_no_journal_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("journal.redb");
+    std::fs::write(&path, b"not a database at all").unwrap();
+    assert!(matches!(
+        Journal::open(&path),
+        Err(JournalError::Database(_))
+    ));
+}
+
+/// Writes a journal and returns its bytes.
+fn bytes_of_a_journal(path: &Path) -> Vec<u8> {
+    {
+        let mut journal = Journal::open(path).unwrap();
+        journal.begin(&settings()).unwrap();
+        journal.write(Keying::ByClass, &batch()).unwrap();
+    }
+    std::fs::read(path).unwrap()
+}
+
+/// A damaged journal is refused, or what it gives is what was written: never anything else, and
+/// never a panic. (Damage may hit pages that hold nothing.)
+fn is_refused_or_right(path: &Path) -> bool {
+    let expected = batch();
+    let read = std::panic::catch_unwind(|| load(path));
+    match read.expect("no panic") {
+        Err(_) | Ok(None) => true,
+        Ok(Some(loaded)) => match loaded.stored {
+            None => true,
+            Some(stored) => {
+                stored.pool.rows().into_iter().all(|row| {
+                    let mut written = expected.rows.iter();
+                    written.any(|(_, _, known)| known == row)
+                }) && stored
+                    .chains
+                    .iter()
+                    .all(|(id, chain)| expected.chains.iter().any(|(i, c)| (i, c) == (id, chain)))
+            }
+        },
+    }
+}
+
+#[test]
+fn a_journal_cut_at_any_length_is_refused_or_right() {
+    let folder = tempfile::tempdir().unwrap();
+    let bytes = bytes_of_a_journal(&folder.path().join("whole.redb"));
+    let cut = folder.path().join("cut.redb");
+    // Every length of the header, then every one that is not a multiple of the page by much.
+    let lengths = (0..600).chain((600..bytes.len()).step_by(509));
+    for length in lengths {
+        std::fs::write(&cut, &bytes[..length]).unwrap();
+        assert!(is_refused_or_right(&cut), "cut at {length}");
+    }
+}
+
+#[test]
+fn a_journal_with_a_flipped_bit_is_refused_or_right() {
+    let folder = tempfile::tempdir().unwrap();
+    let bytes = bytes_of_a_journal(&folder.path().join("whole.redb"));
+    let flipped = folder.path().join("flipped.redb");
+    // All bits of the header, then of the bytes that hold something.
+    let header = 0..320 * 8;
+    let used = (320..bytes.len())
+        .filter(|&at| bytes[at] != 0)
+        .map(|at| at * 8 + at % 8);
+    for bit in header.step_by(3).chain(used) {
+        let mut damaged = bytes.clone();
+        damaged[bit / 8] ^= 1 << (bit % 8);
+        std::fs::write(&flipped, &damaged).unwrap();
+        assert!(is_refused_or_right(&flipped), "bit {bit}");
+    }
+}

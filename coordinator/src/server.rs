@@ -1,0 +1,88 @@
+//! The gRPC server around the service: health, reflection, token, TLS and limits.
+
+use crate::service::Service;
+use crate::token::Token;
+use rlbayes_proto::v1::coordinator_server::CoordinatorServer;
+use rlbayes_proto::{DESCRIPTORS, MAX_MESSAGE_BYTES};
+use std::future::Future;
+use std::io;
+use std::time::Duration;
+use thiserror::Error;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio_stream::Stream;
+use tonic::service::interceptor::InterceptedService;
+use tonic::transport::Server;
+use tonic::transport::server::{Connected, ServerTlsConfig};
+
+/// How long a handler may take until it begins to answer.
+const ANSWER: Duration = Duration::from_secs(30);
+/// Calls at a time on one connection.
+const CALLS: usize = 64;
+
+/// Why the server could not run.
+#[derive(Debug, Error)]
+pub enum ServerError {
+    /// The transport failed.
+    #[error("the gRPC server failed: {}", described(.0))]
+    Transport(#[from] tonic::transport::Error),
+    /// The descriptors are broken.
+    #[error("the reflection service failed: {0}")]
+    Reflection(#[from] tonic_reflection::server::Error),
+}
+
+fn described(error: &tonic::transport::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = std::error::Error::source(error);
+    while let Some(error) = cause {
+        text = format!("{text}: {error}");
+        cause = error.source();
+    }
+    text
+}
+
+/// Serves connections until `shutdown` comes; health is served to everybody, the rest needs the
+/// token.
+///
+/// # Errors
+/// If TLS can't be set up or the socket fails.
+pub async fn serve<I, IO>(
+    incoming: I,
+    service: Service,
+    token: Token,
+    tls: Option<ServerTlsConfig>,
+    shutdown: impl Future<Output = ()>,
+) -> Result<(), ServerError>
+where
+    I: Stream<Item = io::Result<IO>>,
+    IO: AsyncRead + AsyncWrite + Connected + Unpin + Send + 'static,
+{
+    let (health_reporter, health) = tonic_health::server::health_reporter();
+    health_reporter
+        .set_serving::<CoordinatorServer<Service>>()
+        .await;
+    let reflection = tonic_reflection::server::Builder::configure()
+        .register_encoded_file_descriptor_set(DESCRIPTORS)
+        .build_v1()?;
+    let coordinator = CoordinatorServer::new(service)
+        .max_decoding_message_size(MAX_MESSAGE_BYTES)
+        .max_encoding_message_size(MAX_MESSAGE_BYTES);
+    let mut server = Server::builder()
+        .timeout(ANSWER)
+        .concurrency_limit_per_connection(CALLS)
+        .max_concurrent_streams(Some(2 * 64))
+        .http2_keepalive_interval(Some(Duration::from_secs(20)))
+        .http2_keepalive_timeout(Some(Duration::from_secs(20)))
+        .http2_max_header_list_size(Some(16 << 10))
+        .initial_stream_window_size(Some(1 << 20))
+        .initial_connection_window_size(Some(4 << 20));
+    if let Some(tls) = tls {
+        server = server.tls_config(tls)?;
+    }
+    server
+        .add_service(health)
+        .add_service(InterceptedService::new(reflection, token.clone()))
+        .add_service(InterceptedService::new(coordinator, token))
+        .serve_with_incoming_shutdown(incoming, shutdown)
+        .await?;
+    Ok(())
+}

@@ -1,0 +1,158 @@
+//! What the coordinator knows of each chain: what it has done, who runs it, how it was answered.
+
+use rlbayes_common::exchange::{Answer, ChainCounters, Origin, Snapshot, Standing, StoredChain};
+use rlbayes_common::ids::{Incarnation, WorkerId};
+use rlbayes_common::search::Seeds;
+
+/// A chain of the search.
+#[derive(Clone, Debug)]
+pub(super) struct ChainState {
+    pub(super) counted: Counted,
+    pub(super) standing: Standing,
+    /// How often it was sent seeds: each time has its own draw.
+    pub(super) reseeds: u64,
+    /// Whether it was ever given to a worker.
+    pub(super) started: bool,
+    pub(super) held: Option<Held>,
+    /// The last answer, for reports that come again.
+    pub(super) answered: Option<Answered>,
+    /// Lockstep: the state at the last barrier.
+    pub(super) snapshot: Option<Snapshot>,
+    /// Lockstep: the seeds for the round under way.
+    pub(super) owed: Option<Seeds>,
+}
+
+/// Who runs a chain.
+#[derive(Clone, Debug)]
+pub(super) struct Held {
+    pub(super) by: WorkerId,
+    pub(super) origin: Origin,
+    /// Whether the worker has reported on it since; until then it is told again.
+    pub(super) confirmed: bool,
+}
+
+/// How a report was answered.
+#[derive(Clone, Debug)]
+pub(super) struct Answered {
+    pub(super) incarnation: Incarnation,
+    pub(super) sequence: u64,
+    pub(super) answer: Answer,
+}
+
+/// What a chain has done: the maximum for each worker process that ran it, summed. Late and
+/// repeated reports can't change the sum.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Counted {
+    ended: ChainCounters,
+    lives: Vec<(Incarnation, ChainCounters)>,
+}
+
+impl Counted {
+    /// Of how many worker processes late reports still count.
+    const LIVES: usize = 4;
+
+    /// Takes counters of a worker process and returns what they add.
+    pub(super) fn raise(&mut self, by: Incarnation, to: ChainCounters) -> ChainCounters {
+        if let Some((_, known)) = self.lives.iter_mut().find(|(life, _)| *life == by) {
+            let raised = known.max(to);
+            let added = raised.since(*known);
+            *known = raised;
+            return added;
+        }
+        if self.lives.len() == Self::LIVES {
+            let (_, oldest) = self.lives.remove(0);
+            self.ended = self.ended.plus(oldest);
+        }
+        self.lives.push((by, to));
+        to
+    }
+
+    /// Returns the sum.
+    pub(super) fn sum(&self) -> ChainCounters {
+        self.lives
+            .iter()
+            .fold(self.ended, |sum, (_, counters)| sum.plus(*counters))
+    }
+}
+
+impl ChainState {
+    /// A chain that nobody has run yet.
+    pub(super) fn new() -> Self {
+        Self {
+            counted: Counted::default(),
+            standing: Standing::Running,
+            reseeds: 0,
+            started: false,
+            held: None,
+            answered: None,
+            snapshot: None,
+            owed: None,
+        }
+    }
+
+    /// Goes on with a chain as it stood at a barrier.
+    pub(super) fn stored(stored: StoredChain, counted_by: Incarnation) -> Self {
+        let mut counted = Counted::default();
+        counted.raise(counted_by, stored.counters);
+        Self {
+            counted,
+            standing: stored.standing,
+            reseeds: stored.reseeds,
+            started: true,
+            snapshot: Some(stored.snapshot),
+            owed: stored.seeds,
+            ..Self::new()
+        }
+    }
+
+    /// Returns what is stored of it at a barrier.
+    pub(super) fn to_store(&self) -> Option<StoredChain> {
+        Some(StoredChain {
+            snapshot: self.snapshot.clone()?,
+            seeds: self.owed.clone(),
+            reseeds: self.reseeds,
+            counters: self.counted.sum(),
+            standing: self.standing,
+        })
+    }
+
+    /// Tells whether a worker runs it.
+    pub(super) fn is_held_by(&self, worker: WorkerId) -> bool {
+        self.held.as_ref().is_some_and(|held| held.by == worker)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn evaluations(evaluations: u64) -> ChainCounters {
+        ChainCounters {
+            evaluations,
+            ..Default::default()
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn order_and_repetition_do_not_change_the_sum(
+            reports in prop::collection::vec((0u64..3, 0u64..1000), 1..40),
+            order in any::<prop::sample::Index>(),
+        ) {
+            let sum = |reports: &[(u64, u64)]| {
+                let mut counted = Counted::default();
+                let mut added = 0;
+                for &(life, to) in reports {
+                    added += counted.raise(Incarnation(life), evaluations(to)).evaluations;
+                }
+                prop_assert_eq!(added, counted.sum().evaluations);
+                Ok(added)
+            };
+            let mut other = reports.clone();
+            other.rotate_left(order.index(reports.len()));
+            other.extend(reports.iter().rev());
+            prop_assert_eq!(sum(&reports)?, sum(&other)?);
+        }
+    }
+}

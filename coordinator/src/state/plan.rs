@@ -1,0 +1,75 @@
+//! What a search is to its coordinator.
+
+use rlbayes_common::elite::Keying;
+use rlbayes_common::ids::Seed;
+use rlbayes_common::search::Budget;
+use std::time::Duration;
+
+/// What a search is to its coordinator.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SearchPlan {
+    /// How many chains run.
+    pub chains: ChainCount,
+    /// What all draws come from.
+    pub seed: Seed,
+    /// When it is over.
+    pub budget: Budget,
+    /// Whether chains wait for each other.
+    pub pace: Pace,
+    /// What makes two rows of the pool one.
+    pub keying: Keying,
+    /// Whether stalled chains get rows of others.
+    pub cooperation: Cooperation,
+    /// How often lockstep chains bring their state to be stored.
+    pub snapshots: Snapshots,
+    /// How long a worker counts as alive without an exchange.
+    pub lease: Duration,
+}
+
+/// How many chains a search has; they belong to the search, never to a worker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChainCount {
+    /// This many, however many workers there are.
+    Fixed(u32),
+    /// This many for each thread of each worker.
+    PerThread(u32),
+}
+
+/// Whether chains wait for each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pace {
+    /// Rounds: every chain reports, all are merged, every chain is answered.
+    Lockstep,
+    /// Each report is answered at once.
+    Free,
+}
+
+/// Whether stalled chains get rows of others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cooperation {
+    /// They do.
+    On,
+    /// Chains are on their own: what cooperation is measured against.
+    Off,
+}
+
+/// How often lockstep chains bring their state to be stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Snapshots {
+    /// Never: nothing is stored.
+    Never,
+    /// In every round, so that any worker can replay the next one.
+    EveryRound,
+    /// In the first round after this time, so that a run can go on later.
+    Every(Duration),
+}
+
+impl ChainCount {
+    /// Returns how many rungs the ladder of temperatures has.
+    #[must_use]
+    pub fn ladder(self) -> u32 {
+        match self {
+            Self::Fixed(chains) | Self::PerThread(chains) => chains.max(1),
+        }
+    }
+}

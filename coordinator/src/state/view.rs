@@ -1,0 +1,143 @@
+//! The search as people and probes see it: a value that is made from the state and shown as it is.
+
+use rlbayes_common::elite::EliteRow;
+use rlbayes_common::exchange::{ChainCounters, WorkerStatistics};
+use rlbayes_common::ids::{Round, WorkerId};
+use rlbayes_common::score::LogScore;
+use rlbayes_common::search::StoppedBy;
+use std::time::Duration;
+
+/// What is shown of a search.
+#[derive(Clone, Debug, PartialEq)]
+pub struct View {
+    /// Whether anybody searches.
+    pub stage: Stage,
+    /// The best row.
+    pub best: Option<EliteRow>,
+    /// How long ago it was found, in time spent searching.
+    pub best_age: Duration,
+    /// When it was found, in time spent searching.
+    pub best_at: Duration,
+    /// Time spent searching.
+    pub elapsed: Duration,
+    /// What all chains have done.
+    pub counters: ChainCounters,
+    /// How many chains there are.
+    pub chains: usize,
+    /// Rows of the pool.
+    pub pool_size: usize,
+    /// How different they are.
+    pub diversity: f64,
+    /// Rows sent to chains.
+    pub seeds_sent: u64,
+    /// Exchanges taken.
+    pub exchanges: u64,
+    /// Why the search ends, once it does.
+    pub stopped_by: Option<StoppedBy>,
+    /// How long it may still take, as far as that is known.
+    pub time_left: Option<Duration>,
+    /// The lockstep round under way.
+    pub round: Round,
+    /// The workers.
+    pub workers: Vec<WorkerView>,
+    /// The best score over time.
+    pub curve: Vec<(Duration, LogScore)>,
+}
+
+/// Whether anybody searches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// No worker takes part.
+    Waiting,
+    /// Workers search.
+    Running,
+    /// The search is over.
+    Finished,
+}
+
+/// What is shown of a worker.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WorkerView {
+    /// Its number.
+    pub id: WorkerId,
+    /// Where it runs.
+    pub host: String,
+    /// Its threads.
+    pub threads: u32,
+    /// Its chains.
+    pub chains: usize,
+    /// Evaluations a second of late.
+    pub rate: f64,
+    /// How long ago its last exchange was.
+    pub last_exchange: Duration,
+    /// Whether it takes part.
+    pub is_alive: bool,
+    /// How it is doing.
+    pub statistics: WorkerStatistics,
+    /// Its program's version.
+    pub program_version: String,
+}
+
+impl Stage {
+    /// Returns the name that scripts rely on.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Waiting => "waiting",
+            Self::Running => "running",
+            Self::Finished => "finished",
+        }
+    }
+}
+
+impl View {
+    /// Returns evaluations a second of all workers.
+    #[must_use]
+    pub fn rate(&self) -> f64 {
+        self.workers.iter().map(|worker| worker.rate).sum()
+    }
+}
+
+/// Points of the curve that are kept; older ones are thinned out.
+const CURVE_POINTS: usize = 512;
+
+/// The best score over time, bounded.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Curve(Vec<(Duration, LogScore)>);
+
+impl Curve {
+    pub(super) fn add(&mut self, at: Duration, score: LogScore) {
+        if self.0.len() >= CURVE_POINTS {
+            let mut number = 0;
+            let last = self.0.len();
+            self.0.retain(|_| {
+                number += 1;
+                number % 2 == 1 || number == last
+            });
+        }
+        self.0.push((at, score));
+    }
+
+    pub(super) fn points(&self) -> Vec<(Duration, LogScore)> {
+        self.0.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_curve_keeps_its_ends_and_its_limit() {
+        let mut curve = Curve::default();
+        for at in 0..10_000u32 {
+            let time = Duration::from_secs(u64::from(at));
+            curve.add(time, LogScore::new(f64::from(at)));
+        }
+        let points = curve.points();
+        assert!(points.len() <= CURVE_POINTS);
+        assert_eq!(points[0].0, Duration::ZERO);
+        assert_eq!(points[points.len() - 1].0, Duration::from_secs(9999));
+        assert!(points.is_sorted());
+    }
+}

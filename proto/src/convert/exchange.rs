@@ -1,0 +1,354 @@
+//! Hellos, exchanges, orders and replies.
+
+use super::rows::{row_to_wire, seeds_from_wire, seeds_to_wire};
+use super::{WireError, at_most, fixed};
+use crate::{PROTOCOL_VERSION, v1};
+use rlbayes_common::elite::{EliteRow, Found};
+use rlbayes_common::exchange::{
+    Answer, ChainCounters, ChainOrder, ChainReport, Exchange, Hello, Origin, Reply, Snapshot,
+    Standing, WorkerStatistics,
+};
+use rlbayes_common::ids::{ChainId, Incarnation, SearchId, WorkerId};
+use rlbayes_common::search::{SeedCounts, StoppedBy};
+use std::time::Duration;
+
+const MOST_REPORTS: usize = 4096;
+const MOST_FINDS: usize = 65;
+const MOST_CHAINS: usize = 65_536;
+const MOST_HOST_BYTES: usize = 255;
+const MOST_VERSION_BYTES: usize = 64;
+const MOST_THREADS: u32 = 65_536;
+
+/// Writes a worker's introduction.
+#[must_use]
+pub fn hello_to_wire(hello: &Hello) -> v1::JoinRequest {
+    v1::JoinRequest {
+        protocol_version: PROTOCOL_VERSION,
+        program_version: hello.program_version.clone(),
+        incarnation: hello.incarnation.0,
+        replaces: hello.replaces.map_or(0, |incarnation| incarnation.0),
+        host: hello.host.clone(),
+        threads: hello.threads,
+        chains: hello.chains.iter().map(|chain| chain.0).collect(),
+        search_id: search_id_to_wire(hello.search),
+    }
+}
+
+/// Reads a worker's introduction.
+///
+/// # Errors
+/// If a field is out of range.
+pub fn hello_from_wire(hello: v1::JoinRequest) -> Result<Hello, WireError> {
+    at_most("host", hello.host.len(), MOST_HOST_BYTES)?;
+    at_most(
+        "program_version",
+        hello.program_version.len(),
+        MOST_VERSION_BYTES,
+    )?;
+    at_most("chains", hello.chains.len(), MOST_CHAINS)?;
+    if hello.threads == 0 || hello.threads > MOST_THREADS {
+        return Err(WireError::Range("threads"));
+    }
+    if hello.incarnation == 0 {
+        return Err(WireError::Range("incarnation"));
+    }
+    let search = if hello.search_id.is_empty() {
+        None
+    } else {
+        Some(SearchId(fixed("search_id", &hello.search_id)?))
+    };
+    Ok(Hello {
+        incarnation: Incarnation(hello.incarnation),
+        replaces: (hello.replaces != 0).then_some(Incarnation(hello.replaces)),
+        host: hello.host,
+        threads: hello.threads,
+        program_version: hello.program_version,
+        chains: hello.chains.into_iter().map(ChainId).collect(),
+        search,
+    })
+}
+
+fn search_id_to_wire(search: Option<SearchId>) -> bytes::Bytes {
+    search.map_or_else(bytes::Bytes::new, |id| id.0.to_vec().into())
+}
+
+/// Writes an exchange; of states only their names travel.
+#[must_use]
+pub fn exchange_to_wire(search: SearchId, exchange: &Exchange) -> v1::ExchangeRequest {
+    v1::ExchangeRequest {
+        protocol_version: PROTOCOL_VERSION,
+        search_id: search_id_to_wire(Some(search)),
+        worker: exchange.worker.0,
+        incarnation: exchange.incarnation.0,
+        reports: exchange.reports.iter().map(report_to_wire).collect(),
+        statistics: Some(statistics_to_wire(exchange.statistics)),
+    }
+}
+
+/// Reads an exchange. `row` reads and checks rows; `state` finds states that were uploaded.
+///
+/// # Errors
+/// If a field is out of range, or a state was not uploaded.
+pub fn exchange_from_wire(
+    exchange: v1::ExchangeRequest,
+    mut row: impl FnMut(&v1::Row) -> Result<Option<EliteRow>, WireError>,
+    mut state: impl FnMut(ChainId, [u8; 32]) -> Option<Snapshot>,
+) -> Result<Exchange, WireError> {
+    at_most("reports", exchange.reports.len(), MOST_REPORTS)?;
+    let mut reports = Vec::with_capacity(exchange.reports.len());
+    for report in exchange.reports {
+        at_most("finds", report.finds.len(), MOST_FINDS)?;
+        let chain = ChainId(report.chain);
+        let standing = report.standing();
+        let mut finds = Vec::with_capacity(report.finds.len());
+        for find in report.finds {
+            let found = match find.found() {
+                v1::Found::Best => Found::Best,
+                v1::Found::Stalled => Found::Stalled,
+                v1::Found::Unspecified => return Err(WireError::Range("found")),
+            };
+            let found_row = find.row.as_ref().ok_or(WireError::Missing("row"))?;
+            if let Some(row) = row(found_row)? {
+                finds.push((found, row));
+            }
+        }
+        let snapshot = if report.snapshot.is_empty() {
+            None
+        } else {
+            let digest = fixed("snapshot", &report.snapshot)?;
+            Some(state(chain, digest).ok_or(WireError::Missing("snapshot, uploaded before"))?)
+        };
+        reports.push(ChainReport {
+            chain,
+            sequence: report.sequence,
+            finds,
+            counters: report.counters.map(counters_from_wire).unwrap_or_default(),
+            wants_seeds: report.wants_seeds,
+            standing: match standing {
+                v1::Standing::Running => Standing::Running,
+                v1::Standing::OutOfEvaluations => Standing::OutOfEvaluations,
+                v1::Standing::OutOfIterations => Standing::OutOfIterations,
+                v1::Standing::Exhausted => Standing::Exhausted,
+                v1::Standing::Unspecified => return Err(WireError::Range("standing")),
+            },
+            snapshot,
+        });
+    }
+    Ok(Exchange {
+        worker: WorkerId(exchange.worker),
+        incarnation: Incarnation(exchange.incarnation),
+        reports,
+        statistics: exchange
+            .statistics
+            .map(statistics_from_wire)
+            .unwrap_or_default(),
+    })
+}
+
+fn report_to_wire(report: &ChainReport) -> v1::ChainReport {
+    let standing = match report.standing {
+        Standing::Running => v1::Standing::Running,
+        Standing::OutOfEvaluations => v1::Standing::OutOfEvaluations,
+        Standing::OutOfIterations => v1::Standing::OutOfIterations,
+        Standing::Exhausted => v1::Standing::Exhausted,
+    };
+    v1::ChainReport {
+        chain: report.chain.0,
+        sequence: report.sequence,
+        finds: report
+            .finds
+            .iter()
+            .map(|(found, row)| v1::Find {
+                found: match found {
+                    Found::Best => v1::Found::Best,
+                    Found::Stalled => v1::Found::Stalled,
+                }
+                .into(),
+                row: Some(row_to_wire(row)),
+            })
+            .collect(),
+        counters: Some(counters_to_wire(report.counters)),
+        wants_seeds: report.wants_seeds,
+        standing: standing.into(),
+        snapshot: report
+            .snapshot
+            .as_ref()
+            .map_or_else(bytes::Bytes::new, |snapshot| {
+                snapshot.digest().to_vec().into()
+            }),
+    }
+}
+
+fn counters_to_wire(counters: ChainCounters) -> v1::Counters {
+    v1::Counters {
+        iterations: counters.iterations,
+        evaluations: counters.evaluations,
+        computed: counters.computed,
+        seeds_received: counters.seeds.received,
+        seeds_entered: counters.seeds.entered,
+        seeds_made_current: counters.seeds.made_current,
+    }
+}
+
+fn counters_from_wire(counters: v1::Counters) -> ChainCounters {
+    // No chain counts this far; a liar can't overflow a sum of all chains.
+    const MOST: u64 = 1 << 46;
+    let most = |number: u64| number.min(MOST);
+    ChainCounters {
+        iterations: most(counters.iterations),
+        evaluations: most(counters.evaluations),
+        computed: most(counters.computed),
+        seeds: SeedCounts {
+            received: most(counters.seeds_received),
+            entered: most(counters.seeds_entered),
+            made_current: most(counters.seeds_made_current),
+        },
+    }
+}
+
+fn statistics_to_wire(statistics: WorkerStatistics) -> v1::WorkerStatistics {
+    v1::WorkerStatistics {
+        cache_hits: statistics.cache_hits,
+        cache_misses: statistics.cache_misses,
+        cache_bytes: statistics.cache_bytes,
+        memory_bytes: statistics.memory_bytes,
+    }
+}
+
+fn statistics_from_wire(statistics: v1::WorkerStatistics) -> WorkerStatistics {
+    WorkerStatistics {
+        cache_hits: statistics.cache_hits,
+        cache_misses: statistics.cache_misses,
+        cache_bytes: statistics.cache_bytes,
+        memory_bytes: statistics.memory_bytes,
+    }
+}
+
+/// Writes an order.
+#[must_use]
+pub fn order_to_wire(order: &ChainOrder) -> v1::ChainOrder {
+    use v1::chain_order::Origin as Wire;
+    v1::ChainOrder {
+        chain: order.chain.0,
+        sequence: order.sequence,
+        evaluations: (order.evaluations != u64::MAX).then_some(order.evaluations),
+        iterations: (order.iterations != u64::MAX).then_some(order.iterations),
+        origin: Some(match &order.origin {
+            Origin::Start => Wire::Start(v1::StartOrigin {}),
+            Origin::Pool(seeds) => Wire::Pool(seeds_to_wire(seeds)),
+            Origin::Stored { digest, seeds } => Wire::Stored(v1::StoredOrigin {
+                snapshot: digest.to_vec().into(),
+                seeds: seeds.as_ref().map(seeds_to_wire),
+            }),
+        }),
+    }
+}
+
+/// Reads an order.
+///
+/// # Errors
+/// If a field is missing or out of range.
+pub fn order_from_wire(order: &v1::ChainOrder, nodes: usize) -> Result<ChainOrder, WireError> {
+    use v1::chain_order::Origin as Wire;
+    let origin = match order.origin.as_ref().ok_or(WireError::Missing("origin"))? {
+        Wire::Start(_) => Origin::Start,
+        Wire::Pool(seeds) => Origin::Pool(seeds_from_wire(seeds, nodes)?),
+        Wire::Stored(stored) => Origin::Stored {
+            digest: fixed("snapshot", &stored.snapshot)?,
+            seeds: stored
+                .seeds
+                .as_ref()
+                .map(|seeds| seeds_from_wire(seeds, nodes))
+                .transpose()?,
+        },
+    };
+    Ok(ChainOrder {
+        chain: ChainId(order.chain),
+        sequence: order.sequence,
+        evaluations: order.evaluations.unwrap_or(u64::MAX),
+        iterations: order.iterations.unwrap_or(u64::MAX),
+        origin,
+    })
+}
+
+/// Writes a reply.
+#[must_use]
+pub fn reply_to_wire(reply: &Reply, refused: Vec<String>) -> v1::ExchangeReply {
+    v1::ExchangeReply {
+        answers: reply
+            .answers
+            .iter()
+            .map(|(chain, sequence, answer)| answer_to_wire(*chain, *sequence, answer))
+            .collect(),
+        orders: reply.orders.iter().map(order_to_wire).collect(),
+        lease_millis: u64::try_from(reply.lease.as_millis()).unwrap_or(u64::MAX),
+        stopped_by: reply.stopped_by.map_or("", StoppedBy::as_str).to_owned(),
+        refused,
+    }
+}
+
+/// Reads a reply.
+///
+/// # Errors
+/// If a field is missing or out of range.
+pub fn reply_from_wire(reply: &v1::ExchangeReply, nodes: usize) -> Result<Reply, WireError> {
+    Ok(Reply {
+        answers: reply
+            .answers
+            .iter()
+            .map(|answer| answer_from_wire(answer, nodes))
+            .collect::<Result<_, _>>()?,
+        orders: reply
+            .orders
+            .iter()
+            .map(|order| order_from_wire(order, nodes))
+            .collect::<Result<_, _>>()?,
+        lease: Duration::from_millis(reply.lease_millis),
+        stopped_by: stopped_from_wire(&reply.stopped_by)?,
+    })
+}
+
+/// Reads why a search ended; nothing if it has not.
+pub(super) fn stopped_from_wire(text: &str) -> Result<Option<StoppedBy>, WireError> {
+    match (text, StoppedBy::from_name(text)) {
+        ("", _) => Ok(None),
+        (_, Some(reason)) => Ok(Some(reason)),
+        (_, None) => Err(WireError::Range("stopped_by")),
+    }
+}
+
+fn answer_to_wire(chain: ChainId, sequence: u64, answer: &Answer) -> v1::Answer {
+    use v1::answer::Next;
+    v1::Answer {
+        chain: chain.0,
+        sequence,
+        next: Some(match answer {
+            Answer::Continue { seeds, snapshot } => Next::Continue(v1::Continue {
+                seeds: seeds.as_ref().map(seeds_to_wire),
+                snapshot: *snapshot,
+            }),
+            Answer::Stop => Next::Stop(v1::Stop {}),
+            Answer::Release => Next::Release(v1::Release {}),
+        }),
+    }
+}
+
+fn answer_from_wire(
+    answer: &v1::Answer,
+    nodes: usize,
+) -> Result<(ChainId, u64, Answer), WireError> {
+    use v1::answer::Next;
+    let next = match answer.next.as_ref().ok_or(WireError::Missing("next"))? {
+        Next::Continue(next) => Answer::Continue {
+            seeds: next
+                .seeds
+                .as_ref()
+                .map(|seeds| seeds_from_wire(seeds, nodes))
+                .transpose()?,
+            snapshot: next.snapshot,
+        },
+        Next::Stop(_) => Answer::Stop,
+        Next::Release(_) => Answer::Release,
+    };
+    Ok((ChainId(answer.chain), answer.sequence, next))
+}

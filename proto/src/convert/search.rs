@@ -1,0 +1,151 @@
+//! What a search is.
+
+use super::rows::{edges_from_wire, edges_to_wire};
+use super::{WireError, at_most, fixed};
+use crate::v1;
+use rlbayes_common::exchange::SearchDescription;
+use rlbayes_common::ids::{NodeIdx, SearchId, Seed};
+use rlbayes_common::score::{LogScore, ScoreSpec};
+use rlbayes_common::search::{NamedConstraints, SearchSpec};
+use std::time::Duration;
+
+const MOST_NAMES: usize = 65_536;
+const MOST_SETTINGS: usize = 32;
+
+/// Writes a search.
+#[must_use]
+pub fn description_to_wire(search: &SearchDescription) -> v1::Search {
+    v1::Search {
+        id: search.id.0.to_vec().into(),
+        data_fingerprint: search.data_fingerprint.to_vec().into(),
+        data_hash: search.data_hash.to_vec().into(),
+        data_bytes: search.data_bytes,
+        variables: u32::try_from(search.nodes).unwrap_or(u32::MAX),
+        score: Some(v1::Score {
+            name: search.score.name().to_string(),
+            ess: search.score.ess(),
+            penalty_scale: search.score.penalty_scale(),
+        }),
+        constraints: Some(constraints_to_wire(&search.constraints)),
+        start: Some(v1::Row {
+            edges: edges_to_wire(search.start.iter().copied()),
+            score: 0.0,
+        }),
+        spec: Some(v1::SearchSpec {
+            name: search.spec.name().to_owned(),
+            settings: search
+                .spec
+                .settings()
+                .into_iter()
+                .map(|(name, value)| v1::Setting {
+                    name: name.to_owned(),
+                    value,
+                })
+                .collect(),
+        }),
+        seed: search.seed.0,
+        ladder: search.ladder,
+        lockstep: search.lockstep,
+        round_evaluations: search.round_evaluations,
+        target: search.target.map(LogScore::value),
+        exchange_millis: u64::try_from(search.exchange_every.as_millis()).unwrap_or(u64::MAX),
+    }
+}
+
+/// Reads a search.
+///
+/// # Errors
+/// If a field is missing or out of range.
+pub fn description_from_wire(search: v1::Search) -> Result<SearchDescription, WireError> {
+    let setting = |error: &dyn std::fmt::Display| WireError::Setting(error.to_string());
+    let score = search.score.ok_or(WireError::Missing("score"))?;
+    let name = score.name.parse().map_err(|error| setting(&error))?;
+    let score =
+        ScoreSpec::new(name, score.ess, score.penalty_scale).map_err(|error| setting(&error))?;
+    let spec = search.spec.ok_or(WireError::Missing("spec"))?;
+    at_most("settings", spec.settings.len(), MOST_SETTINGS)?;
+    let settings: Vec<(String, f64)> = spec
+        .settings
+        .into_iter()
+        .map(|setting| (setting.name, setting.value))
+        .collect();
+    let spec = SearchSpec::from_settings(&spec.name, &settings).map_err(|error| setting(&error))?;
+    let start = search.start.ok_or(WireError::Missing("start"))?;
+    let target = match search.target {
+        Some(target) => Some(LogScore::checked(target).ok_or(WireError::Score)?),
+        None => None,
+    };
+    let nodes = search.variables as usize;
+    if nodes == 0 || nodes > NodeIdx::MAX_NODES {
+        return Err(WireError::Range("variables"));
+    }
+    if search.ladder == 0 || search.round_evaluations == 0 {
+        return Err(WireError::Range("ladder or round_evaluations"));
+    }
+    Ok(SearchDescription {
+        id: SearchId(fixed("id", &search.id)?),
+        data_fingerprint: fixed("data_fingerprint", &search.data_fingerprint)?,
+        data_hash: fixed("data_hash", &search.data_hash)?,
+        data_bytes: search.data_bytes,
+        nodes,
+        score,
+        constraints: constraints_from_wire(search.constraints.unwrap_or_default())?,
+        start: edges_from_wire(&start.edges, nodes)?,
+        spec,
+        seed: Seed(search.seed),
+        ladder: search.ladder,
+        lockstep: search.lockstep,
+        round_evaluations: search.round_evaluations,
+        target,
+        exchange_every: Duration::from_millis(search.exchange_millis),
+    })
+}
+
+fn constraints_to_wire(constraints: &NamedConstraints) -> v1::Constraints {
+    let edges = |edges: &[(String, String)]| {
+        edges
+            .iter()
+            .map(|(from, to)| v1::NamedEdge {
+                from: from.clone(),
+                to: to.clone(),
+            })
+            .collect()
+    };
+    v1::Constraints {
+        required: edges(&constraints.required),
+        forbidden: edges(&constraints.forbidden),
+        tiers: constraints
+            .tiers
+            .iter()
+            .map(|names| v1::Tier {
+                names: names.clone(),
+            })
+            .collect(),
+        max_parents: constraints
+            .max_parents
+            .map(|most| u32::try_from(most).unwrap_or(u32::MAX)),
+    }
+}
+
+fn constraints_from_wire(constraints: v1::Constraints) -> Result<NamedConstraints, WireError> {
+    let tiers: Vec<Vec<String>> = constraints
+        .tiers
+        .into_iter()
+        .map(|tier| tier.names)
+        .collect();
+    let names = tiers.iter().map(Vec::len).sum::<usize>()
+        + 2 * (constraints.required.len() + constraints.forbidden.len());
+    at_most("constraints", names, 4 * MOST_NAMES)?;
+    let edges = |edges: Vec<v1::NamedEdge>| {
+        edges
+            .into_iter()
+            .map(|edge| (edge.from, edge.to))
+            .collect::<Vec<_>>()
+    };
+    Ok(NamedConstraints {
+        required: edges(constraints.required),
+        forbidden: edges(constraints.forbidden),
+        tiers,
+        max_parents: constraints.max_parents.map(|most| most as usize),
+    })
+}

@@ -1,0 +1,87 @@
+//! The table on a worker's disk: fetched once, checked, kept by its hash.
+
+use rlbayes_common::data::Table;
+use rlbayes_common::exchange::SearchDescription;
+use rlbayes_common::io::{set_aside, write_whole};
+use rlbayes_common::snapshot::decode_table;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+
+/// Why fetched bytes are not the table that was asked for.
+#[derive(Debug, Error)]
+pub enum DataError {
+    /// The hash differs.
+    #[error("the data that was fetched is not what was asked for")]
+    Hash,
+    /// They are no table.
+    #[error("the data that was fetched is no table: {0}")]
+    Content(#[from] rlbayes_common::snapshot::SnapshotError),
+}
+
+/// Tables by their hash.
+#[derive(Clone, Debug)]
+pub struct DataStore {
+    folder: Option<PathBuf>,
+}
+
+impl DataStore {
+    /// Opens the store in a state folder; without one nothing is kept.
+    ///
+    /// # Errors
+    /// If the folder can't be made.
+    pub fn open(state: Option<&Path>) -> io::Result<Self> {
+        let folder = state.map(|state| state.join("data"));
+        if let Some(folder) = &folder {
+            fs::create_dir_all(folder)?;
+        }
+        Ok(Self { folder })
+    }
+
+    /// Returns a search's table if it is there; a broken file is set aside.
+    pub fn find(&self, search: &SearchDescription, warn: impl FnOnce(String)) -> Option<Table> {
+        let path = self.path(search)?;
+        let bytes = fs::read(&path).ok()?;
+        match check(search, &bytes) {
+            Ok(table) => Some(table),
+            Err(error) => {
+                warn(set_aside(&path, &error.to_string()));
+                None
+            }
+        }
+    }
+
+    /// Checks fetched bytes and keeps them. A disk that refuses is no reason to stop.
+    ///
+    /// # Errors
+    /// If they are not the search's table.
+    pub fn keep(&self, search: &SearchDescription, bytes: &[u8]) -> Result<Table, DataError> {
+        let table = check(search, bytes)?;
+        if let Some(path) = self.path(search)
+            && let Err(error) = write_whole(&path, bytes)
+        {
+            tracing::warn!(path = %path.display(), %error, "the table cannot be kept");
+        }
+        Ok(table)
+    }
+
+    fn path(&self, search: &SearchDescription) -> Option<PathBuf> {
+        let name: String = search.data_hash[..16]
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        Some(self.folder.as_ref()?.join(format!("{name}.table")))
+    }
+}
+
+fn check(search: &SearchDescription, bytes: &[u8]) -> Result<Table, DataError> {
+    if *blake3::hash(bytes).as_bytes() != search.data_hash {
+        return Err(DataError::Hash);
+    }
+    let table = decode_table(bytes)?;
+    if table.fingerprint() != search.data_fingerprint {
+        return Err(DataError::Hash);
+    }
+    Ok(table)
+}

@@ -1,0 +1,371 @@
+//! The link over gRPC: a connection that is made again when it breaks, a deadline on every call,
+//! and the one table from status codes to what to do.
+
+use crate::link::{Joined, Link, LinkError};
+use bytes::Bytes;
+use rlbayes_common::exchange::{Exchange, Hello, Reply, SearchDescription, Snapshot, Welcome};
+use rlbayes_common::ids::{ChainId, WorkerId};
+use rlbayes_proto::convert::{
+    WireError, description_from_wire, exchange_to_wire, hello_to_wire, order_from_wire,
+    reply_from_wire,
+};
+use rlbayes_proto::v1::coordinator_client::CoordinatorClient;
+use rlbayes_proto::{MAX_CHUNK_BYTES, MAX_MESSAGE_BYTES, MAX_SNAPSHOT_BYTES, v1};
+use std::time::Duration;
+use tonic::metadata::{Ascii, MetadataValue};
+use tonic::service::Interceptor;
+use tonic::service::interceptor::InterceptedService;
+use tonic::transport::{Channel, Endpoint};
+use tonic::{Code, Request, Status};
+
+/// How long a short call may take; a lockstep exchange waits for its round for two seconds of it.
+const CALL: Duration = Duration::from_secs(10);
+/// How long the table or a chain may take.
+const TRANSFER: Duration = Duration::from_secs(300);
+/// How long a connection may take to come about.
+const CONNECT: Duration = Duration::from_secs(5);
+/// A free-running worker exchanges at most twice a second.
+const LEAST_PAUSE: Duration = Duration::from_millis(500);
+
+/// The client of the service, with the token in every call.
+pub type Client = CoordinatorClient<InterceptedService<Channel, WithToken>>;
+
+/// Puts the token into every call.
+#[derive(Clone, Debug, Default)]
+pub struct WithToken(Option<MetadataValue<Ascii>>);
+
+impl WithToken {
+    /// Takes a token; none: calls go without.
+    ///
+    /// # Errors
+    /// If the token holds characters that can't travel.
+    pub fn new(token: Option<&str>) -> Result<Self, LinkError> {
+        let header = token
+            .map(|token| {
+                let mut value: MetadataValue<Ascii> = format!("Bearer {token}")
+                    .parse()
+                    .map_err(|_| LinkError::Refused("the token is not plain text".into()))?;
+                value.set_sensitive(true);
+                Ok(value)
+            })
+            .transpose()?;
+        Ok(Self(header))
+    }
+}
+
+impl Interceptor for WithToken {
+    fn call(&mut self, mut request: Request<()>) -> Result<Request<()>, Status> {
+        if let Some(value) = &self.0 {
+            request
+                .metadata_mut()
+                .insert("authorization", value.clone());
+        }
+        Ok(request)
+    }
+}
+
+/// Sets what every connection to a coordinator has: keepalive also while idle, and a limit on how
+/// long it takes to come about.
+#[must_use]
+pub fn with_limits(endpoint: Endpoint) -> Endpoint {
+    endpoint
+        .connect_timeout(CONNECT)
+        .tcp_nodelay(true)
+        .tcp_keepalive(Some(Duration::from_secs(20)))
+        .http2_keep_alive_interval(Duration::from_secs(10))
+        .keep_alive_timeout(Duration::from_secs(10))
+        .keep_alive_while_idle(true)
+        .http2_max_header_list_size(16 << 10)
+}
+
+/// Makes a client of a channel.
+#[must_use]
+pub fn client(channel: Channel, token: WithToken) -> Client {
+    CoordinatorClient::with_interceptor(channel, token)
+        .max_decoding_message_size(MAX_MESSAGE_BYTES)
+        .max_encoding_message_size(MAX_MESSAGE_BYTES)
+}
+
+/// The link over gRPC.
+#[derive(Debug)]
+pub struct GrpcLink {
+    client: Client,
+}
+
+impl GrpcLink {
+    /// Makes a link; the connection comes about with the first call.
+    #[must_use]
+    pub fn new(channel: Channel, token: WithToken) -> Self {
+        Self {
+            client: client(channel, token),
+        }
+    }
+
+    async fn collect(
+        mut stream: tonic::Streaming<v1::Chunk>,
+        most: u64,
+    ) -> Result<Vec<u8>, LinkError> {
+        let mut bytes = Vec::new();
+        while let Some(chunk) = stream.message().await.map_err(|status| sort(&status))? {
+            bytes.extend_from_slice(&chunk.content);
+            if bytes.len() as u64 > most {
+                return Err(LinkError::Nonsense("more bytes than announced".into()));
+            }
+        }
+        Ok(bytes)
+    }
+}
+
+impl Link for GrpcLink {
+    async fn join(&self, hello: &Hello) -> Result<Joined, LinkError> {
+        let reply = self
+            .client
+            .clone()
+            .join(timed(hello_to_wire(hello), CALL))
+            .await
+            .map_err(|status| sort(&status))?
+            .into_inner();
+        if reply.protocol_version != rlbayes_proto::PROTOCOL_VERSION {
+            return Err(LinkError::Protocol(format!(
+                "version {}, this worker speaks {}",
+                reply.protocol_version,
+                rlbayes_proto::PROTOCOL_VERSION
+            )));
+        }
+        let search = reply
+            .search
+            .ok_or(WireError::Missing("search"))
+            .and_then(description_from_wire)
+            .map_err(nonsense)?;
+        let nodes = search.nodes;
+        let orders = reply
+            .orders
+            .iter()
+            .map(|order| order_from_wire(order, nodes))
+            .collect::<Result<_, _>>()
+            .map_err(nonsense)?;
+        Ok(Joined {
+            welcome: Welcome {
+                worker: WorkerId(reply.worker),
+                lease: Duration::from_millis(reply.lease_millis),
+                orders,
+                stopped_by: rlbayes_common::search::StoppedBy::from_name(&reply.stopped_by),
+            },
+            search,
+        })
+    }
+
+    async fn fetch_data(&self, search: &SearchDescription) -> Result<Vec<u8>, LinkError> {
+        let request = v1::FetchDataRequest {
+            data_hash: search.data_hash.to_vec().into(),
+        };
+        let stream = self
+            .client
+            .clone()
+            .fetch_data(timed(request, TRANSFER))
+            .await
+            .map_err(|status| sort(&status))?
+            .into_inner();
+        Self::collect(stream, search.data_bytes).await
+    }
+
+    async fn store_chain(
+        &self,
+        search: &SearchDescription,
+        exchange: &Exchange,
+    ) -> Result<(), LinkError> {
+        for report in &exchange.reports {
+            let Some(snapshot) = &report.snapshot else {
+                continue;
+            };
+            let header = v1::StoreChainHeader {
+                search_id: search.id.0.to_vec().into(),
+                worker: exchange.worker.0,
+                incarnation: exchange.incarnation.0,
+                chain: report.chain.0,
+                sequence: report.sequence,
+                snapshot: snapshot.digest().to_vec().into(),
+                bytes: snapshot.bytes().len() as u64,
+            };
+            let first = v1::StoreChainChunk {
+                header: Some(header),
+                content: Bytes::new(),
+            };
+            let bytes = Bytes::from_owner(snapshot.bytes().clone());
+            let chunks: Vec<Bytes> = (0..bytes.len())
+                .step_by(MAX_CHUNK_BYTES)
+                .map(|at| bytes.slice(at..bytes.len().min(at + MAX_CHUNK_BYTES)))
+                .collect();
+            let rest = chunks.into_iter().map(|content| v1::StoreChainChunk {
+                header: None,
+                content,
+            });
+            let stream = tokio_stream::iter(std::iter::once(first).chain(rest));
+            self.client
+                .clone()
+                .store_chain(timed(stream, TRANSFER))
+                .await
+                .map_err(|status| sort(&status))?;
+        }
+        Ok(())
+    }
+
+    async fn fetch_chain(
+        &self,
+        search: &SearchDescription,
+        chain: ChainId,
+        digest: [u8; 32],
+    ) -> Result<Snapshot, LinkError> {
+        let request = v1::FetchChainRequest {
+            search_id: search.id.0.to_vec().into(),
+            chain: chain.0,
+            snapshot: digest.to_vec().into(),
+        };
+        let stream = self
+            .client
+            .clone()
+            .fetch_chain(timed(request, TRANSFER))
+            .await
+            .map_err(|status| sort(&status))?
+            .into_inner();
+        let snapshot = Snapshot::new(Self::collect(stream, MAX_SNAPSHOT_BYTES).await?);
+        if snapshot.digest() != digest {
+            return Err(LinkError::Nonsense("another state than asked for".into()));
+        }
+        Ok(snapshot)
+    }
+
+    async fn exchange(
+        &self,
+        search: &SearchDescription,
+        exchange: Exchange,
+    ) -> Result<Reply, LinkError> {
+        let reply = self
+            .client
+            .clone()
+            .exchange(timed(exchange_to_wire(search.id, &exchange), CALL))
+            .await
+            .map_err(|status| sort(&status))?
+            .into_inner();
+        for reason in &reply.refused {
+            tracing::warn!(%reason, "the coordinator refused a row");
+        }
+        reply_from_wire(&reply, search.nodes).map_err(nonsense)
+    }
+
+    async fn leave(
+        &self,
+        search: &SearchDescription,
+        mut exchange: Exchange,
+    ) -> Result<(), LinkError> {
+        for report in &mut exchange.reports {
+            // Every round's state is there already.
+            report.snapshot = None;
+        }
+        self.client
+            .clone()
+            .leave(timed(exchange_to_wire(search.id, &exchange), CALL))
+            .await
+            .map_err(|status| sort(&status))?;
+        Ok(())
+    }
+
+    async fn nudged(&self) {
+        std::future::pending().await
+    }
+
+    fn least_pause(&self) -> Duration {
+        LEAST_PAUSE
+    }
+}
+
+fn timed<T>(message: T, limit: Duration) -> Request<T> {
+    let mut request = Request::new(message);
+    request.set_timeout(limit);
+    request
+}
+
+fn nonsense(error: WireError) -> LinkError {
+    LinkError::Nonsense(error.to_string())
+}
+
+/// The one table from status codes to what to do.
+fn sort(status: &Status) -> LinkError {
+    let said = describe(status);
+    match status.code() {
+        Code::Unauthenticated | Code::PermissionDenied => LinkError::Refused(said),
+        Code::FailedPrecondition => LinkError::Protocol(said),
+        Code::NotFound | Code::Aborted => LinkError::JoinAgain(said),
+        Code::InvalidArgument | Code::OutOfRange | Code::Unimplemented => LinkError::Nonsense(said),
+        _ if is_certificate_problem(&said) => LinkError::Refused(said),
+        _ => LinkError::Unreachable(said),
+    }
+}
+
+/// Returns what a status says, with its cause: the transport hides it.
+#[must_use]
+pub fn describe(status: &Status) -> String {
+    let mut text = status.message().to_owned();
+    let mut cause = std::error::Error::source(status);
+    while let Some(error) = cause {
+        let said = error.to_string();
+        if !text.contains(&said) {
+            text = if text.is_empty() {
+                said
+            } else {
+                format!("{text}: {said}")
+            };
+        }
+        cause = error.source();
+    }
+    if text.is_empty() {
+        text = status.code().to_string();
+    }
+    text
+}
+
+/// Tells whether the handshake failed for good: another try meets the same certificate.
+fn is_certificate_problem(said: &str) -> bool {
+    let said = said.to_ascii_lowercase();
+    [
+        "certificate",
+        "unknownissuer",
+        "handshakefailure",
+        "decrypterror",
+    ]
+    .iter()
+    .any(|word| said.contains(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_decide_what_to_do() {
+        let sorted = |code| sort(&Status::new(code, "x"));
+        assert!(matches!(
+            sorted(Code::Unavailable),
+            LinkError::Unreachable(_)
+        ));
+        assert!(matches!(
+            sorted(Code::DeadlineExceeded),
+            LinkError::Unreachable(_)
+        ));
+        assert!(matches!(
+            sorted(Code::ResourceExhausted),
+            LinkError::Unreachable(_)
+        ));
+        assert!(matches!(sorted(Code::NotFound), LinkError::JoinAgain(_)));
+        assert!(matches!(
+            sorted(Code::Unauthenticated),
+            LinkError::Refused(_)
+        ));
+        assert!(matches!(
+            sorted(Code::FailedPrecondition),
+            LinkError::Protocol(_)
+        ));
+        let tls = Status::unavailable("invalid peer certificate: UnknownIssuer");
+        assert!(matches!(sort(&tls), LinkError::Refused(_)));
+    }
+}

@@ -1,0 +1,239 @@
+//! A chain at work: runs a slice, makes a report, takes an answer. It knows neither threads nor
+//! clocks; who runs it hands the time in.
+
+use rlbayes_common::exchange::{
+    Answer, ChainCounters, ChainOrder, ChainReport, Snapshot, Standing,
+};
+use rlbayes_common::ids::ChainId;
+use rlbayes_common::score::LogScore;
+use rlbayes_common::search::{Chain, StepOutcome};
+use rlbayes_common::snapshot::encode_chain;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Duration;
+
+/// How slices go.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SliceSettings {
+    /// Whether a chain waits for its answer.
+    pub pace: SlicePace,
+    /// How many evaluations a slice has; the step under way is finished.
+    pub slice_evaluations: u64,
+    /// A score at which a slice ends.
+    pub target: Option<LogScore>,
+}
+
+/// Whether a chain waits for its answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SlicePace {
+    /// Each slice is reported, and the next begins when the answer is there.
+    Lockstep,
+    /// The chain goes on; reports leave after a record or when this time has passed.
+    Free {
+        /// How long a chain may go on without a report.
+        every: Duration,
+    },
+}
+
+/// How soon after a report a record may cause the next one: at most twice a second.
+const LEAST_PAUSE: Duration = Duration::from_millis(500);
+
+/// A chain at work.
+pub struct RunningChain {
+    id: ChainId,
+    chain: Box<dyn Chain>,
+    settings: SliceSettings,
+    sequence: u64,
+    /// What the chain had done when it was taken over.
+    base: ChainCounters,
+    most_iterations: u64,
+    standing: Standing,
+    snapshot_wanted: bool,
+    last_report: Option<Duration>,
+    stage: Stage,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Ready,
+    /// Its report is out, and its answer decides.
+    Waiting,
+    Stopped,
+}
+
+impl RunningChain {
+    /// Takes a chain over, started or resumed, as ordered.
+    #[must_use]
+    pub fn new(mut chain: Box<dyn Chain>, order: &ChainOrder, settings: SliceSettings) -> Self {
+        let base = counters(chain.as_ref());
+        let most = base.evaluations.saturating_add(order.evaluations);
+        chain.core_mut().evaluator.set_limit(most);
+        Self {
+            id: order.chain,
+            most_iterations: base.iterations.saturating_add(order.iterations),
+            chain,
+            settings,
+            sequence: order.sequence,
+            base,
+            standing: Standing::Running,
+            // The first round's state is stored too.
+            snapshot_wanted: settings.pace == SlicePace::Lockstep,
+            last_report: None,
+            stage: Stage::Ready,
+        }
+    }
+
+    /// Returns which chain it is.
+    #[must_use]
+    pub fn id(&self) -> ChainId {
+        self.id
+    }
+
+    /// Tells whether it can run a slice now.
+    #[must_use]
+    pub fn is_ready(&self) -> bool {
+        self.stage == Stage::Ready && self.standing == Standing::Running
+    }
+
+    /// Tells whether it will never run again here.
+    #[must_use]
+    pub fn is_stopped(&self) -> bool {
+        self.stage == Stage::Stopped
+    }
+
+    /// Steps until the slice's evaluations are made, the target or a limit is reached, or a halt.
+    pub fn run_slice(&mut self, halt: &AtomicBool) {
+        let chain = &mut self.chain;
+        let end = chain
+            .core()
+            .evaluator
+            .evaluations()
+            .saturating_add(self.settings.slice_evaluations);
+        while chain.core().evaluator.evaluations() < end && !halt.load(Relaxed) {
+            if chain.core().iterations >= self.most_iterations {
+                self.standing = Standing::OutOfIterations;
+                return;
+            }
+            match chain.step() {
+                StepOutcome::Ran => {}
+                StepOutcome::OutOfBudget => {
+                    self.standing = Standing::OutOfEvaluations;
+                    return;
+                }
+                StepOutcome::Exhausted => {
+                    self.standing = Standing::Exhausted;
+                    return;
+                }
+            }
+            if let (Some(target), Some(best)) = (self.settings.target, chain.core().best())
+                && best.score >= target
+            {
+                return;
+            }
+        }
+        if chain.core().iterations >= self.most_iterations {
+            self.standing = Standing::OutOfIterations;
+        }
+    }
+
+    /// Tells whether a report should leave now.
+    #[must_use]
+    pub fn is_report_due(&self, now: Duration) -> bool {
+        if self.stage != Stage::Ready {
+            return false;
+        }
+        let SlicePace::Free { every } = self.settings.pace else {
+            return true;
+        };
+        let Some(last) = self.last_report else {
+            return true;
+        };
+        let since = now.saturating_sub(last);
+        let news = self.chain.core().has_record()
+            || self.chain.wants_seeds()
+            || self.standing != Standing::Running;
+        since >= every || (news && since >= LEAST_PAUSE)
+    }
+
+    /// Makes a report; in lockstep the chain then waits for its answer.
+    pub fn report(&mut self, now: Duration) -> ChainReport {
+        self.last_report = Some(now);
+        if self.settings.pace == SlicePace::Lockstep {
+            self.stage = Stage::Waiting;
+        }
+        let snapshot = std::mem::take(&mut self.snapshot_wanted).then(|| self.snapshot());
+        let report = self.told(snapshot);
+        self.sequence += 1;
+        report
+    }
+
+    /// Makes the last report, with the chain's state.
+    pub fn last_report(&mut self) -> ChainReport {
+        let snapshot = Some(self.snapshot());
+        self.told(snapshot)
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        Snapshot::new(encode_chain(&self.chain.save()))
+    }
+
+    fn told(&mut self, snapshot: Option<Snapshot>) -> ChainReport {
+        let finds = self.chain.core_mut().take_finds();
+        let counted = counters(self.chain.as_ref());
+        ChainReport {
+            chain: self.id,
+            sequence: self.sequence,
+            finds,
+            counters: match self.settings.pace {
+                SlicePace::Lockstep => counted,
+                SlicePace::Free { .. } => counted.since(self.base),
+            },
+            wants_seeds: self.chain.wants_seeds(),
+            standing: self.standing,
+            snapshot,
+        }
+    }
+
+    /// Takes back a report that could not be posted: its rows go with the next one.
+    pub fn keep(&mut self, report: ChainReport) {
+        self.snapshot_wanted |= report.snapshot.is_some();
+        for (found, row) in report.finds {
+            self.chain.core_mut().note_find(found, row);
+        }
+    }
+
+    /// Asks for the chain's state with the next report.
+    pub fn want_snapshot(&mut self) {
+        self.snapshot_wanted = true;
+    }
+
+    /// Takes an answer; tells whether the chain is still this worker's.
+    pub fn take(&mut self, answer: Answer) -> bool {
+        match answer {
+            Answer::Continue { seeds, snapshot } => {
+                self.snapshot_wanted |= snapshot;
+                if let Some(seeds) = seeds {
+                    self.chain.give_seeds(seeds);
+                }
+                if self.stage == Stage::Waiting {
+                    self.stage = Stage::Ready;
+                }
+                true
+            }
+            Answer::Stop => {
+                self.stage = Stage::Stopped;
+                true
+            }
+            Answer::Release => false,
+        }
+    }
+}
+
+fn counters(chain: &dyn Chain) -> ChainCounters {
+    let core = chain.core();
+    ChainCounters {
+        iterations: core.iterations,
+        evaluations: core.evaluator.evaluations(),
+        computed: core.evaluator.computed(),
+        seeds: core.seeds,
+    }
+}

@@ -1,0 +1,616 @@
+//! The session of a worker: joins, runs the chains that it is ordered, exchanges, re-joins, drains.
+//! Chains go on searching while the coordinator is away; what they find is kept and sent later.
+
+use crate::backoff;
+use crate::chains::{ChainMaker, Chains};
+use crate::link::{Joined, Link, LinkError};
+use rlbayes_common::exchange::{
+    Answer, ChainOrder, ChainReport, Exchange, Hello, Origin, Reply, SearchDescription, Snapshot,
+    Standing, Welcome,
+};
+use rlbayes_common::failpoint;
+use rlbayes_common::ids::{ChainId, Incarnation, Seed, WorkerId};
+use rlbayes_common::random::Random;
+use rlbayes_common::search::{SavedChain, StoppedBy};
+use rlbayes_common::snapshot::decode_chain;
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::pin::{Pin, pin};
+use std::time::Duration;
+use thiserror::Error;
+use tokio::time::{Instant, sleep, sleep_until, timeout};
+
+/// How a worker behaves.
+#[derive(Clone, Debug)]
+pub struct SessionSettings {
+    /// Drawn afresh for this process, never 0.
+    pub incarnation: Incarnation,
+    /// What the same worker was before a restart.
+    pub replaces: Option<Incarnation>,
+    /// Where it runs.
+    pub host: String,
+    /// How many threads it has.
+    pub threads: u32,
+    /// The program's version.
+    pub program_version: String,
+    /// How long it tries to reach the coordinator in vain; none: for ever.
+    pub give_up_after: Option<Duration>,
+    /// How often free-running chains are checkpointed.
+    pub checkpoint_every: Duration,
+}
+
+/// Where chains are made and kept.
+pub trait Workshop {
+    /// How chains run.
+    type Chains: Chains;
+
+    /// Gets everything ready for a search.
+    fn open(
+        &mut self,
+        link: &impl Link,
+        joined: &Joined,
+    ) -> impl Future<Output = Result<(ChainMaker, Self::Chains), SessionError>>;
+
+    /// Returns a chain of the search that was checkpointed here.
+    fn checkpointed(&mut self, chain: ChainId) -> Option<SavedChain>;
+
+    /// Returns the chains that were checkpointed here, and whose they are.
+    fn holds(&self) -> (Vec<ChainId>, Option<rlbayes_common::ids::SearchId>);
+
+    /// Keeps a chain's state.
+    fn keep(&mut self, chain: ChainId, snapshot: &Snapshot);
+}
+
+/// How a session ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// The search is over.
+    Finished(StoppedBy),
+    /// The worker was told to go.
+    Drained,
+}
+
+/// Why a session could not go on.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum SessionError {
+    /// The coordinator was out of reach for too long.
+    #[error("gave up: {0}")]
+    GaveUp(String),
+    /// Token or certificate were refused.
+    #[error("{0}")]
+    Refused(String),
+    /// The protocols differ.
+    #[error("{0}")]
+    Protocol(String),
+    /// The search can't be run here.
+    #[error("{0}")]
+    Workshop(String),
+}
+
+/// How long the last report may take.
+const LAST_CALL: Duration = Duration::from_secs(5);
+/// The most rows that wait for an acknowledgement, for each chain.
+const MOST_FINDS: usize = 64;
+
+/// Runs a worker until the search is over or `shutdown` comes.
+///
+/// # Errors
+/// If the coordinator is out of reach for too long, refuses the worker, or speaks another protocol.
+pub async fn run<L: Link, W: Workshop>(
+    settings: &SessionSettings,
+    link: &L,
+    workshop: &mut W,
+    shutdown: impl Future<Output = ()>,
+) -> Result<End, SessionError> {
+    let mut shutdown = pin!(shutdown);
+    let mut tries = Tries::new(settings);
+    loop {
+        let (chains, search) = workshop.holds();
+        let hello = hello(settings, chains, search);
+        let joined = tokio::select! {
+            biased;
+            () = &mut shutdown => return Ok(End::Drained),
+            joined = join(link, &hello, &mut tries) => joined?,
+        };
+        if let Some(reason) = joined.welcome.stopped_by {
+            return Ok(End::Finished(reason));
+        }
+        failpoint::pass("worker-after-join");
+        let opened = tokio::select! {
+            biased;
+            () = &mut shutdown => {
+                let _ = timeout(LAST_CALL, link.leave(&joined.search, empty(settings, joined.welcome.worker))).await;
+                return Ok(End::Drained);
+            }
+            opened = workshop.open(link, &joined) => opened?,
+        };
+        failpoint::pass("worker-after-fetch");
+        let (maker, chains) = opened;
+        let mut session = Session {
+            settings,
+            link,
+            workshop: &mut *workshop,
+            search: joined.search,
+            maker,
+            chains,
+            worker: joined.welcome.worker,
+            lease: joined.welcome.lease,
+            running: BTreeMap::new(),
+            pending: BTreeMap::new(),
+            tries: &mut tries,
+            last_exchange: Instant::now(),
+            last_checkpoint: Instant::now(),
+            in_a_hurry: false,
+            chains_ended: false,
+        };
+        session.take_orders(joined.welcome.orders).await;
+        if let Some(end) = session.work(shutdown.as_mut()).await? {
+            return Ok(end);
+        }
+    }
+}
+
+fn hello(
+    settings: &SessionSettings,
+    chains: Vec<ChainId>,
+    search: Option<rlbayes_common::ids::SearchId>,
+) -> Hello {
+    Hello {
+        incarnation: settings.incarnation,
+        replaces: settings.replaces,
+        host: settings.host.clone(),
+        threads: settings.threads,
+        program_version: settings.program_version.clone(),
+        chains,
+        search,
+    }
+}
+
+fn empty(settings: &SessionSettings, worker: WorkerId) -> Exchange {
+    Exchange {
+        worker,
+        incarnation: settings.incarnation,
+        reports: Vec::new(),
+        statistics: Default::default(),
+    }
+}
+
+/// Joins, for as long as it takes.
+async fn join<L: Link>(link: &L, hello: &Hello, tries: &mut Tries) -> Result<Joined, SessionError> {
+    loop {
+        match link.join(hello).await {
+            Ok(joined) => {
+                tries.succeeded();
+                return Ok(joined);
+            }
+            Err(error) => sleep(tries.failed(error)?).await,
+        }
+    }
+}
+
+/// How often it was tried in vain to reach the coordinator, and since when.
+struct Tries {
+    attempt: u32,
+    since: Option<Instant>,
+    give_up_after: Option<Duration>,
+    random: Random,
+}
+
+impl Tries {
+    fn new(settings: &SessionSettings) -> Self {
+        Self {
+            attempt: 0,
+            since: None,
+            give_up_after: settings.give_up_after,
+            random: Random::new(Seed(settings.incarnation.0)),
+        }
+    }
+
+    fn succeeded(&mut self) {
+        if self.since.take().is_some() {
+            tracing::info!("the coordinator is back");
+        }
+        self.attempt = 0;
+    }
+
+    /// Returns how long to wait before the next try.
+    fn failed(&mut self, error: LinkError) -> Result<Duration, SessionError> {
+        match error {
+            LinkError::Refused(why) => return Err(SessionError::Refused(why)),
+            LinkError::Protocol(why) => return Err(SessionError::Protocol(why)),
+            LinkError::Unreachable(_) | LinkError::JoinAgain(_) | LinkError::Nonsense(_) => {}
+        }
+        let now = Instant::now();
+        let since = *self.since.get_or_insert(now);
+        if self.attempt == 0 {
+            tracing::warn!(%error, "the search goes on alone");
+        }
+        if self
+            .give_up_after
+            .is_some_and(|limit| now.duration_since(since) >= limit)
+        {
+            return Err(SessionError::GaveUp(error.to_string()));
+        }
+        let delay = backoff::delay(self.attempt, self.random.bits());
+        self.attempt = self.attempt.saturating_add(1);
+        Ok(delay)
+    }
+}
+
+struct Session<'a, L: Link, W: Workshop> {
+    settings: &'a SessionSettings,
+    link: &'a L,
+    workshop: &'a mut W,
+    search: SearchDescription,
+    maker: ChainMaker,
+    chains: W::Chains,
+    worker: WorkerId,
+    lease: Duration,
+    /// The chains that run here.
+    running: BTreeMap<ChainId, Run>,
+    /// Reports that were not acknowledged: of each chain one, which holds all that it had to say.
+    pending: BTreeMap<ChainId, ChainReport>,
+    tries: &'a mut Tries,
+    last_exchange: Instant,
+    last_checkpoint: Instant,
+    /// Whether the next exchange should not wait.
+    in_a_hurry: bool,
+    chains_ended: bool,
+}
+
+/// A chain that runs here.
+struct Run {
+    /// Lockstep: the round that it is in.
+    round: u64,
+    /// Whether it was told to stop.
+    stopped: bool,
+}
+
+type Call<'a> = Pin<Box<dyn Future<Output = Result<Reply, LinkError>> + 'a>>;
+
+impl<L: Link, W: Workshop> Session<'_, L, W> {
+    /// Works until the end; none if the coordinator has another search by now.
+    async fn work(
+        &mut self,
+        mut shutdown: Pin<&mut impl Future<Output = ()>>,
+    ) -> Result<Option<End>, SessionError> {
+        let (link, search) = (self.link, self.search.clone());
+        let mut call: Option<Call<'_>> = None;
+        let mut not_before = Instant::now();
+        let mut nudge = pin!(link.nudged());
+        let mut nudged = false;
+        loop {
+            let due = self.exchange_due().max(not_before);
+            let checkpoint_due = self.last_checkpoint + self.settings.checkpoint_every;
+            tokio::select! {
+                biased;
+                () = &mut shutdown => {
+                    drop(call);
+                    self.drain(&search).await;
+                    return Ok(Some(End::Drained));
+                }
+                replied = async { match call.as_mut() { Some(call) => call.await, None => std::future::pending().await } } => {
+                    call = None;
+                    failpoint::pass("worker-after-exchange");
+                    match replied {
+                        Ok(reply) => {
+                            self.tries.succeeded();
+                            if let Some(end) = self.take_reply(&search, reply).await {
+                                return Ok(Some(end));
+                            }
+                            if self.chains_ended {
+                                return Err(SessionError::Workshop("the chains have ended".into()));
+                            }
+                        }
+                        Err(LinkError::JoinAgain(_)) => {
+                            let again = tokio::select! {
+                                biased;
+                                () = &mut shutdown => {
+                                    self.drain(&search).await;
+                                    return Ok(Some(End::Drained));
+                                }
+                                again = self.join_again() => again?,
+                            };
+                            match again {
+                                Again::SameSearch => {}
+                                Again::Over(reason) => {
+                                    self.chains.end().await;
+                                    return Ok(Some(End::Finished(reason)));
+                                }
+                                Again::AnotherSearch => {
+                                    self.chains.end().await;
+                                    return Ok(None);
+                                }
+                            }
+                        }
+                        Err(error) => match self.tries.failed(error) {
+                            Ok(delay) => not_before = Instant::now() + delay,
+                            Err(error) => {
+                                self.checkpoint_all().await;
+                                return Err(error);
+                            }
+                        },
+                    }
+                }
+                report = self.chains.next_report(), if !self.chains_ended => match report {
+                    Some(report) => self.note(report),
+                    // They were halted: the coordinator knows why.
+                    None => {
+                        self.chains_ended = true;
+                        self.in_a_hurry = true;
+                    }
+                },
+                () = &mut nudge, if !nudged => {
+                    nudged = true;
+                    self.in_a_hurry = true;
+                }
+                () = sleep_until(due), if call.is_none() => {
+                    self.last_exchange = Instant::now();
+                    self.in_a_hurry = false;
+                    let exchange = self.make_exchange();
+                    let search = &search;
+                    call = Some(Box::pin(async move {
+                        failpoint::pass("worker-before-exchange");
+                        link.store_chain(search, &exchange).await?;
+                        link.exchange(search, exchange).await
+                    }));
+                }
+                () = sleep_until(checkpoint_due), if !self.search.lockstep => {
+                    self.last_checkpoint = Instant::now();
+                    self.chains.want_snapshots();
+                }
+            }
+        }
+    }
+
+    /// Returns when the next exchange should begin.
+    fn exchange_due(&self) -> Instant {
+        if self.in_a_hurry {
+            return self.last_exchange;
+        }
+        let sign_of_life = self.last_exchange + self.lease / 3;
+        if self.search.lockstep {
+            // One exchange a round: it waits for the others, so all reports should be in it.
+            let complete = self
+                .running
+                .iter()
+                .all(|(chain, run)| run.stopped || self.pending.contains_key(chain));
+            return if complete && !self.pending.is_empty() {
+                self.last_exchange
+            } else {
+                sign_of_life
+            };
+        }
+        let news = self.pending.values().any(|report| {
+            !report.finds.is_empty()
+                || report.wants_seeds
+                || report.standing != Standing::Running
+                || report.sequence == 0
+        });
+        let pause = if news {
+            self.link.least_pause()
+        } else {
+            self.search.exchange_every
+        };
+        sign_of_life.min(self.last_exchange + pause)
+    }
+
+    /// Keeps a report until it is acknowledged.
+    fn note(&mut self, mut report: ChainReport) {
+        if !self.running.contains_key(&report.chain) {
+            return;
+        }
+        if !self.search.lockstep
+            && let Some(snapshot) = report.snapshot.take()
+        {
+            self.workshop.keep(report.chain, &snapshot);
+        }
+        let chain = report.chain;
+        if let Some(older) = self.pending.remove(&chain) {
+            let mut finds = older.finds;
+            finds.append(&mut report.finds);
+            // The newest are the best: a chain's bests only rise.
+            let surplus = finds.len().saturating_sub(MOST_FINDS);
+            finds.drain(..surplus);
+            report.finds = finds;
+        }
+        self.pending.insert(chain, report);
+    }
+
+    fn make_exchange(&self) -> Exchange {
+        Exchange {
+            worker: self.worker,
+            incarnation: self.settings.incarnation,
+            reports: self.pending.values().cloned().collect(),
+            statistics: self.chains.statistics(),
+        }
+    }
+
+    async fn take_reply(&mut self, search: &SearchDescription, reply: Reply) -> Option<End> {
+        self.lease = reply.lease.max(Duration::from_millis(1));
+        for (chain, sequence, answer) in reply.answers {
+            if self
+                .pending
+                .get(&chain)
+                .is_some_and(|report| report.sequence == sequence)
+            {
+                self.pending.remove(&chain);
+            } else if self.search.lockstep {
+                // An answer to a report that was answered before.
+                continue;
+            }
+            match &answer {
+                Answer::Release => {
+                    self.running.remove(&chain);
+                    self.pending.remove(&chain);
+                }
+                Answer::Continue { .. } => {
+                    if let Some(run) = self.running.get_mut(&chain) {
+                        run.round = sequence + 1;
+                    }
+                }
+                Answer::Stop => {
+                    if let Some(run) = self.running.get_mut(&chain) {
+                        run.stopped = true;
+                    }
+                }
+            }
+            self.chains.answer(chain, answer);
+        }
+        if let Some(reason) = reply.stopped_by {
+            // In lockstep the round that others wait for is finished first.
+            let in_a_round = self.search.lockstep && self.running.values().any(|run| !run.stopped);
+            if !in_a_round {
+                self.finish(search).await;
+                return Some(End::Finished(reason));
+            }
+        }
+        self.take_orders(reply.orders).await;
+        None
+    }
+
+    /// Runs chains as ordered; those that run already go on, unless they are in another round.
+    async fn take_orders(&mut self, orders: Vec<ChainOrder>) {
+        for order in orders {
+            let runs = self.running.get(&order.chain);
+            let goes_on =
+                runs.is_some_and(|run| !self.search.lockstep || run.round == order.sequence);
+            if goes_on {
+                continue;
+            }
+            let chain = match &order.origin {
+                Origin::Stored { digest, seeds } => {
+                    let fetched = self
+                        .link
+                        .fetch_chain(&self.search, order.chain, *digest)
+                        .await;
+                    let nodes = self.maker.problem.nodes();
+                    match fetched.map(|snapshot| decode_chain(snapshot.bytes(), nodes)) {
+                        Ok(Ok(saved)) => self.maker.resume(order.chain, &saved, seeds.clone()),
+                        Ok(Err(error)) => {
+                            tracing::warn!(chain = %order.chain, %error, "the state cannot be read");
+                            continue;
+                        }
+                        // The order comes again with the next reply.
+                        Err(error) => {
+                            tracing::warn!(chain = %order.chain, %error, "the state cannot be fetched");
+                            continue;
+                        }
+                    }
+                }
+                Origin::Start | Origin::Pool(_) => match self.workshop.checkpointed(order.chain) {
+                    Some(saved) => self.maker.resume(order.chain, &saved, None),
+                    None => {
+                        let seeds = match &order.origin {
+                            Origin::Pool(seeds) => Some(seeds.clone()),
+                            _ => None,
+                        };
+                        self.maker.start(order.chain, seeds)
+                    }
+                },
+            };
+            self.pending.remove(&order.chain);
+            let round = order.sequence;
+            self.running.insert(
+                order.chain,
+                Run {
+                    round,
+                    stopped: false,
+                },
+            );
+            self.chains.run(chain, &order);
+        }
+    }
+
+    /// Joins under the same incarnation and makes the chains that run here those that are ordered.
+    async fn join_again(&mut self) -> Result<Again, SessionError> {
+        let running = self.running.keys().copied().collect();
+        let hello = hello(self.settings, running, Some(self.search.id));
+        let Joined { welcome, search } = join(self.link, &hello, self.tries).await?;
+        if let Some(reason) = welcome.stopped_by {
+            return Ok(Again::Over(reason));
+        }
+        if search.id != self.search.id {
+            tracing::info!(search = %search.id, "the coordinator has another search");
+            return Ok(Again::AnotherSearch);
+        }
+        let Welcome {
+            worker,
+            lease,
+            orders,
+            ..
+        } = welcome;
+        tracing::info!(%worker, "joined again");
+        self.worker = worker;
+        self.lease = lease.max(Duration::from_millis(1));
+        let gone: Vec<ChainId> = self
+            .running
+            .keys()
+            .filter(|&&chain| !orders.iter().any(|order| order.chain == chain))
+            .copied()
+            .collect();
+        for chain in gone {
+            self.running.remove(&chain);
+            // What it had to say is still sent: it is worth the same, whoever runs the chain.
+            if self.search.lockstep {
+                self.pending.remove(&chain);
+            }
+            self.chains.answer(chain, Answer::Release);
+        }
+        self.take_orders(orders).await;
+        Ok(Again::SameSearch)
+    }
+
+    /// The worker goes before the search is over.
+    async fn drain(&mut self, search: &SearchDescription) {
+        let last = self.chains.end().await;
+        if self.search.lockstep {
+            // A round that was cut short is replayed by another worker.
+            self.pending.clear();
+        } else {
+            last.into_iter().for_each(|report| self.note(report));
+        }
+        self.leave(search).await;
+    }
+
+    /// The search is over.
+    async fn finish(&mut self, search: &SearchDescription) {
+        let last = self.chains.end().await;
+        self.pending.retain(|_, _| !self.search.lockstep);
+        last.into_iter().for_each(|report| self.note(report));
+        self.leave(search).await;
+    }
+
+    async fn leave(&mut self, search: &SearchDescription) {
+        let exchange = self.make_exchange();
+        let last_call = async {
+            let mut attempt = 0;
+            while let Err(error) = self.link.leave(search, exchange.clone()).await {
+                tracing::debug!(%error, "the last report did not arrive");
+                sleep(backoff::delay(attempt, 0)).await;
+                attempt += 1;
+            }
+        };
+        if timeout(LAST_CALL, last_call).await.is_err() {
+            tracing::warn!("the coordinator did not take the last report");
+        }
+    }
+
+    /// Keeps all chains where nothing else can be done.
+    async fn checkpoint_all(&mut self) {
+        for report in self.chains.end().await {
+            if let Some(snapshot) = &report.snapshot
+                && !self.search.lockstep
+            {
+                self.workshop.keep(report.chain, snapshot);
+            }
+        }
+    }
+}
+
+/// What joining again has led to.
+enum Again {
+    SameSearch,
+    AnotherSearch,
+    Over(StoppedBy),
+}

@@ -1,0 +1,265 @@
+//! Chains on OS threads: a thread runs a slice of each of its chains in turn, posts their reports
+//! and takes what comes back. It never touches a network or an async runtime; mailboxes are bounded
+//! channels.
+
+use crate::chains::{ChainMaker, Chains};
+use crate::running_chain::{RunningChain, SlicePace, SliceSettings};
+use rlbayes_common::exchange::{Answer, ChainOrder, ChainReport, WorkerStatistics};
+use rlbayes_common::ids::ChainId;
+use rlbayes_common::search::Chain;
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+use tokio::sync::mpsc;
+use tokio::sync::mpsc::error::TrySendError;
+
+/// Reports that wait for the session. When it is full, a free-running chain keeps its rows until
+/// the next report; a lockstep chain waits.
+const MAILBOX: usize = 256;
+
+/// How long a free-running thread without a chain to run sleeps between looks at its mailbox.
+const IDLE: Duration = Duration::from_millis(20);
+
+/// The threads of a worker.
+pub struct Threads {
+    maker: ChainMaker,
+    settings: SliceSettings,
+    /// Set when slices should end at their next step.
+    halt: Arc<AtomicBool>,
+    reports: mpsc::Receiver<ChainReport>,
+    /// What the threads post to; dropped when they end.
+    threads: Vec<Thread>,
+    thread_of: BTreeMap<ChainId, usize>,
+}
+
+struct Thread {
+    orders: Option<Sender<Message>>,
+    handle: Option<JoinHandle<Vec<ChainReport>>>,
+    chains: usize,
+}
+
+/// What a thread is told. Chains have at most one report out, so what waits here is bounded by the
+/// number of chains.
+enum Message {
+    Run(Box<RunningChain>),
+    Answer(ChainId, Answer),
+    WantSnapshots,
+}
+
+impl Threads {
+    /// Starts threads without chains.
+    ///
+    /// # Errors
+    /// If the operating system refuses.
+    pub fn start(
+        count: u32,
+        maker: ChainMaker,
+        settings: SliceSettings,
+        halt: Arc<AtomicBool>,
+    ) -> io::Result<Self> {
+        let (posts, reports) = mpsc::channel(MAILBOX);
+        let mut threads = Vec::new();
+        for number in 0..count.max(1) {
+            let (orders, messages) = channel();
+            let work = Work {
+                chains: Vec::new(),
+                messages,
+                reports: posts.clone(),
+                pace: settings.pace,
+                halt: Arc::clone(&halt),
+                begun: Instant::now(),
+            };
+            let handle = thread::Builder::new()
+                .name(format!("chains-{number}"))
+                .spawn(move || work.run())?;
+            threads.push(Thread {
+                orders: Some(orders),
+                handle: Some(handle),
+                chains: 0,
+            });
+        }
+        Ok(Self {
+            maker,
+            settings,
+            halt,
+            reports,
+            threads,
+            thread_of: BTreeMap::new(),
+        })
+    }
+
+    fn tell(&self, thread: usize, message: Message) {
+        if let Some(orders) = self.threads.get(thread).and_then(|t| t.orders.as_ref()) {
+            // A thread that has ended needs no orders; its end is seen when it is joined.
+            let _ = orders.send(message);
+        }
+    }
+}
+
+impl Chains for Threads {
+    fn run(&mut self, chain: Box<dyn Chain>, order: &ChainOrder) {
+        let least = (0..self.threads.len()).min_by_key(|&at| self.threads[at].chains);
+        let Some(thread) = least else { return };
+        if let Some(before) = self.thread_of.insert(order.chain, thread) {
+            // The same chain anew: the old one is dropped where it runs.
+            self.tell(before, Message::Answer(order.chain, Answer::Release));
+            self.threads[before].chains -= 1;
+        }
+        self.threads[thread].chains += 1;
+        let chain = RunningChain::new(chain, order, self.settings);
+        self.tell(thread, Message::Run(Box::new(chain)));
+    }
+
+    fn answer(&mut self, chain: ChainId, answer: Answer) {
+        let Some(&thread) = self.thread_of.get(&chain) else {
+            return;
+        };
+        if answer == Answer::Release {
+            self.thread_of.remove(&chain);
+            self.threads[thread].chains -= 1;
+        }
+        self.tell(thread, Message::Answer(chain, answer));
+    }
+
+    fn want_snapshots(&mut self) {
+        for thread in 0..self.threads.len() {
+            self.tell(thread, Message::WantSnapshots);
+        }
+    }
+
+    async fn next_report(&mut self) -> Option<ChainReport> {
+        self.reports.recv().await
+    }
+
+    async fn end(&mut self) -> Vec<ChainReport> {
+        self.halt.store(true, Relaxed);
+        let mut handles = Vec::new();
+        for thread in &mut self.threads {
+            thread.orders = None;
+            handles.extend(thread.handle.take());
+        }
+        // Threads that wait for room in the mailbox go on.
+        self.reports.close();
+        let mut waiting = Vec::new();
+        while let Some(report) = self.reports.recv().await {
+            waiting.push(report);
+        }
+        let joined = tokio::task::spawn_blocking(move || {
+            let ended = handles.into_iter().map(JoinHandle::join);
+            ended
+                .map(Result::unwrap_or_default)
+                .flatten()
+                .collect::<Vec<_>>()
+        });
+        waiting.extend(joined.await.unwrap_or_default());
+        waiting
+    }
+
+    fn statistics(&self) -> WorkerStatistics {
+        self.maker.statistics()
+    }
+}
+
+impl Drop for Threads {
+    fn drop(&mut self) {
+        self.halt.store(true, Relaxed);
+    }
+}
+
+/// What one thread does.
+struct Work {
+    chains: Vec<RunningChain>,
+    messages: Receiver<Message>,
+    reports: mpsc::Sender<ChainReport>,
+    pace: SlicePace,
+    halt: Arc<AtomicBool>,
+    begun: Instant,
+}
+
+impl Work {
+    fn run(mut self) -> Vec<ChainReport> {
+        while self.take_messages() {
+            for at in 0..self.chains.len() {
+                if self.chains[at].is_ready() {
+                    self.chains[at].run_slice(&self.halt);
+                }
+                if self.chains[at].is_report_due(self.begun.elapsed()) && !self.post(at) {
+                    return self.last_reports();
+                }
+            }
+            if self.pace != SlicePace::Lockstep && self.halt.load(Relaxed) {
+                break;
+            }
+        }
+        self.last_reports()
+    }
+
+    fn last_reports(&mut self) -> Vec<ChainReport> {
+        self.chains
+            .iter_mut()
+            .map(RunningChain::last_report)
+            .collect()
+    }
+
+    /// Posts a chain's report; tells whether anybody is there to take it.
+    fn post(&mut self, at: usize) -> bool {
+        let report = self.chains[at].report(self.begun.elapsed());
+        if self.pace == SlicePace::Lockstep {
+            return self.reports.blocking_send(report).is_ok();
+        }
+        match self.reports.try_send(report) {
+            Ok(()) => true,
+            Err(TrySendError::Full(report)) => {
+                self.chains[at].keep(report);
+                true
+            }
+            Err(TrySendError::Closed(report)) => {
+                self.chains[at].keep(report);
+                false
+            }
+        }
+    }
+
+    /// Takes what has come; waits where there is nothing else to do. Tells whether to go on.
+    fn take_messages(&mut self) -> bool {
+        if !self.chains.iter().any(RunningChain::is_ready) {
+            if self.pace == SlicePace::Lockstep {
+                match self.messages.recv() {
+                    Ok(message) => self.take(message),
+                    Err(_) => return false,
+                }
+            } else {
+                thread::sleep(IDLE);
+            }
+        }
+        loop {
+            match self.messages.try_recv() {
+                Ok(message) => self.take(message),
+                Err(TryRecvError::Empty) => return true,
+                Err(TryRecvError::Disconnected) => return false,
+            }
+        }
+    }
+
+    fn take(&mut self, message: Message) {
+        match message {
+            Message::Run(chain) => self.chains.push(*chain),
+            Message::WantSnapshots => {
+                for chain in &mut self.chains {
+                    chain.want_snapshot();
+                }
+            }
+            Message::Answer(id, answer) => {
+                if let Some(at) = self.chains.iter().position(|chain| chain.id() == id)
+                    && !self.chains[at].take(answer)
+                {
+                    self.chains.remove(at);
+                }
+            }
+        }
+    }
+}
