@@ -100,6 +100,7 @@ fn main() -> ExitCode {
         Err(error) => return not_understood(&error),
     };
     start_log(&cli);
+    end_on_panic();
     match run(&cli.command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
@@ -107,6 +108,18 @@ fn main() -> ExitCode {
             ExitCode::from(failure.exit_code())
         }
     }
+}
+
+/// Makes a panic the end of the process, whatever thread it happens in: the journal brings the
+/// search back. Reading a damaged journal is the one exception.
+fn end_on_panic() {
+    let usual = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |what| {
+        if !rlbayes_coordinator::journal::is_guarded() {
+            usual(what);
+            std::process::abort();
+        }
+    }));
 }
 
 /// Starts the log on stderr: what serves others tells how it is going, the rest only warns.

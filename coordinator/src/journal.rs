@@ -17,8 +17,10 @@ use rlbayes_common::search::{SeedCounts, StoppedBy};
 use rlbayes_common::snapshot::{
     SnapshotError, decode_row, decode_stored_chain, encode_row, encode_stored_chain,
 };
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::time::Duration;
 use thiserror::Error;
@@ -70,6 +72,28 @@ pub enum JournalError {
     /// Another process uses it.
     #[error("the journal is in use by another process")]
     InUse,
+    /// It is so damaged that the database gave up.
+    #[error("the journal is damaged")]
+    Damaged,
+}
+
+thread_local! {
+    static GUARDED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Tells whether this thread reads a journal that may be damaged: the database panics on some
+/// damage, and such a panic is an answer, not a bug.
+#[must_use]
+pub fn is_guarded() -> bool {
+    GUARDED.get()
+}
+
+/// Reads with the database's panics as errors.
+fn guarded<T>(read: impl FnOnce() -> Result<T, JournalError>) -> Result<T, JournalError> {
+    let before = GUARDED.replace(true);
+    let done = catch_unwind(AssertUnwindSafe(read));
+    GUARDED.set(before);
+    done.unwrap_or(Err(JournalError::Damaged))
 }
 
 impl Batch {
@@ -104,8 +128,18 @@ impl Journal {
             open: Box::new(open),
             database: None,
         };
-        journal.database()?;
-        Ok(journal)
+        // Pages that are read without this check are believed, whatever they hold.
+        let checked = guarded(|| {
+            journal.database()?;
+            if let Some(database) = &mut journal.database {
+                database.check_integrity().map_err(redb::Error::from)?;
+            }
+            Ok(())
+        });
+        if checked.is_err() {
+            journal.close();
+        }
+        checked.map(|()| journal)
     }
 
     fn database(&mut self) -> Result<&Database, JournalError> {
@@ -127,6 +161,29 @@ impl Journal {
     /// # Errors
     /// If the journal is damaged.
     pub fn load(
+        &mut self,
+        expected: &[(String, String)],
+        nodes: usize,
+        keying: Keying,
+    ) -> Result<Option<Loaded>, JournalError> {
+        let loaded = guarded(|| self.load_unguarded(expected, nodes, keying));
+        if loaded.is_err() {
+            // Closing writes, and what it writes may be damaged too.
+            self.close();
+        }
+        loaded
+    }
+
+    fn close(&mut self) {
+        let database = self.database.take();
+        // What closing says about a damaged database is known already.
+        let _ = guarded(|| {
+            drop(database);
+            Ok(())
+        });
+    }
+
+    fn load_unguarded(
         &mut self,
         expected: &[(String, String)],
         nodes: usize,
@@ -251,9 +308,15 @@ impl Journal {
             Ok(())
         });
         if written.is_err() {
-            self.database = None;
+            self.close();
         }
         written
+    }
+}
+
+impl Drop for Journal {
+    fn drop(&mut self) {
+        self.close();
     }
 }
 
