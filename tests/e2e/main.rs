@@ -6,9 +6,14 @@
 )]
 
 mod bad_inputs;
+mod cluster;
 mod constraints;
 mod determinism;
+mod faults;
 mod formats;
+mod hostile;
 mod json;
+mod lockstep;
 mod resume;
 mod scores;
+mod security;

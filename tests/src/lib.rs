@@ -7,8 +7,17 @@
     reason = "this crate is test support: what fails here fails a test"
 )]
 
+mod cluster;
+pub mod fake;
 mod fixtures;
+pub mod peer;
 mod program;
+mod proxy;
 
+pub use cluster::{
+    Cluster, SOON, aborted, block_on, client, killed, own_port, resident_bytes, status,
+    wait_for_file,
+};
 pub use fixtures::{data, fixture, fixtures_in, network, shuffled_columns, write};
 pub use program::{Ran, Running, binary, rlbayes, start, wait_until};
+pub use proxy::{Proxy, Way};

@@ -24,10 +24,11 @@ pub fn binary() -> &'static Path {
         // target/PROFILE/deps/TEST
         let folder = test.ancestors().nth(2).expect("tests run in deps/");
         let binary = folder.join(format!("rlbayes{}", std::env::consts::EXE_SUFFIX));
-        if !is_fresh(&binary) {
+        if !(is_fresh(&binary) && has_failpoints(&binary)) {
             build(folder);
         }
         assert!(binary.exists(), "{} is missing", binary.display());
+        assert!(has_failpoints(&binary), "the program has no failpoints");
         binary
     })
 }
@@ -52,6 +53,15 @@ fn is_fresh(binary: &Path) -> bool {
         .all(|source| modified(&source).is_ok_and(|changed| changed <= built))
 }
 
+/// Tells whether the program was built with the feature: only then it knows the variable.
+fn has_failpoints(binary: &Path) -> bool {
+    Command::new("grep")
+        .args(["--quiet", "--text", "RLBAYES_FAILPOINT"])
+        .arg(binary)
+        .status()
+        .is_ok_and(|status| status.success())
+}
+
 fn build(folder: &Path) {
     let profile = match folder.file_name().and_then(OsStr::to_str) {
         Some("debug") | None => "dev",
@@ -60,6 +70,7 @@ fn build(folder: &Path) {
     let target = folder.parent().expect("target/PROFILE");
     let status = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
         .args(["build", "--quiet", "--locked", "--package", "rlbayes"])
+        .args(["--features", "failpoints"])
         .args(["--profile", profile, "--target-dir"])
         .arg(target)
         .current_dir(root())
@@ -84,7 +95,6 @@ impl Ran {
     ///
     /// # Panics
     /// If it was another.
-    #[must_use]
     pub fn ok(self) -> Self {
         assert_eq!(self.code, Some(0), "{self:?}");
         self
@@ -205,6 +215,12 @@ impl Running {
     #[must_use]
     pub fn said(&self) -> String {
         String::from_utf8_lossy(&self.stderr.text.lock().unwrap()).into_owned()
+    }
+
+    /// Returns the process's number.
+    #[must_use]
+    pub fn id(&self) -> u32 {
+        self.child.id()
     }
 
     /// Sends a signal by its name, such as INT.

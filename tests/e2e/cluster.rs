@@ -1,0 +1,246 @@
+//! A coordinator and its workers where nothing goes wrong: they find what one process finds, say
+//! how it is going, and end as scripts expect.
+
+use rlbayes_common::io::read_network;
+use rlbayes_tests::{Cluster, Running, SOON, binary, data, rlbayes, wait_for_file, wait_until};
+use serde_json::Value;
+use std::fs;
+use std::process::Command;
+
+/// The proven optimum of alarm.csv.
+const ALARM: f64 = -11657.046;
+
+#[test]
+fn two_workers_reach_the_proven_optimum_and_everybody_exits_with_0() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let address = path("address");
+    let mut command = Command::new(binary());
+    command
+        .args(["coordinator", "--listen", "127.0.0.1:0", "--data"])
+        .arg(data("alarm.csv"))
+        .arg("--state")
+        .arg(path("state"))
+        .arg("--out")
+        .arg(path("out"))
+        .arg("--address-file")
+        .arg(&address)
+        .args(["--target", "-11657.05", "--when-done", "exit"]);
+    let worker = |name: &str| {
+        let mut command = Command::new(binary());
+        command.args(["worker", "--threads", "1", "--coordinator-file"]);
+        Running::of({
+            command.arg(&address).arg("--state").arg(path(name));
+            command
+        })
+    };
+    // A worker may be there before its coordinator.
+    let first = worker("first");
+    let coordinator = Running::of(command);
+    let second = worker("second");
+    let ended = coordinator.wait(SOON).ok();
+    assert!(ended.stderr.contains("stopped by target"), "{ended:?}");
+    for worker in [first, second] {
+        let ran = worker.wait(SOON).ok();
+        assert_eq!(ran.stdout, "", "logs go to stderr");
+    }
+    let out = path("out");
+    let json: Value = serde_json::from_slice(&fs::read(out.join("alarm.json")).unwrap()).unwrap();
+    assert!((json["score"].as_f64().unwrap() - ALARM).abs() < 1e-3);
+    assert_eq!(json["stopped_by"], "target");
+    let network = read_network(&out.join("alarm.bif")).unwrap().named_dag();
+    let edges = json["edges"].as_array().unwrap().len();
+    assert_eq!(network.named_edges().count(), edges);
+    let picture = fs::read_to_string(out.join("alarm.svg")).unwrap();
+    assert!(picture.contains("<svg"));
+}
+
+#[test]
+fn people_see_stop_and_fetch_a_search() {
+    let cluster = Cluster::start("alarm.csv", &[]);
+    let url = cluster.url();
+    let worker = cluster.worker("worker");
+    cluster.wait_for("a best row", |status| {
+        status.best_score.is_some() && status.evaluations > 0
+    });
+    let status = rlbayes(["status", &url, "--json"]).ok().json();
+    assert_eq!(status["state"], "running");
+    for field in ["best_score", "best_age_seconds", "evaluations", "diversity"] {
+        assert!(status[field].is_number(), "{field}: {status}");
+    }
+    assert!(status["pool_size"].as_u64().unwrap() > 0);
+    assert_eq!(status["stopped_by"], Value::Null);
+    let workers = status["workers"].as_array().unwrap();
+    assert_eq!(workers.len(), 1);
+    assert_eq!(workers[0]["host"], "worker");
+    assert_eq!(workers[0]["threads"], 1);
+    assert_eq!(workers[0]["alive"], true);
+    for field in ["id", "evaluations_per_second", "last_exchange_seconds"] {
+        assert!(workers[0][field].is_number(), "{field}: {status}");
+    }
+    let shown = rlbayes(["status", &url]).ok();
+    assert!(shown.stdout.contains("workers      1 of 1"), "{shown:?}");
+    assert_eq!(rlbayes(["health", &url]).ok().stdout, "serving\n");
+
+    let watching = rlbayes_tests::start(["watch", &url, "--json"]);
+    let stopped = rlbayes(["stop", &url, "--json"]).ok().json();
+    assert_eq!(stopped["stopped_by"], "stop");
+    worker.wait(SOON).ok();
+    let end = cluster.wait_for_end();
+    assert_eq!(end.stopped_by, "stop");
+
+    let watched = watching.wait(SOON).ok();
+    let lines: Vec<Value> = watched
+        .stdout
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(lines.last().unwrap()["state"], "finished");
+
+    let file = cluster.path("x.bif");
+    let mut result = None;
+    wait_until("the result is that of the end", SOON, || {
+        let args = ["result", &url, "--json", "-o", file.to_str().unwrap()];
+        let json = rlbayes(args).ok().json();
+        let over = json["stopped_by"] == "stop" && json["score"].as_f64() == end.best_score;
+        result = Some(json);
+        over
+    });
+    let result = result.unwrap();
+    let network = read_network(&file).unwrap().named_dag();
+    let edges = result["edges"].as_array().unwrap().len();
+    assert_eq!(network.named_edges().count(), edges);
+    cluster.check_result();
+}
+
+#[test]
+fn a_worker_that_joins_a_finished_search_exits_with_0() {
+    let mut cluster = Cluster::start("asia_n1000_s1.csv.gz", &["--time", "500ms"]);
+    cluster.worker("first").wait(SOON).ok();
+    let end = cluster.wait_for_end();
+    assert_eq!(end.stopped_by, "time");
+    cluster.worker("late").wait(SOON).ok();
+    assert_eq!(cluster.status().unwrap().best_score, end.best_score);
+
+    // The same command after the end serves the result on.
+    cluster.kill_coordinator();
+    cluster.start_coordinator(&[]);
+    let again = cluster.wait_for_end();
+    assert_eq!(again.best_score, end.best_score);
+    assert_eq!(again.evaluations, end.evaluations);
+    cluster.worker("later").wait(SOON).ok();
+}
+
+#[test]
+fn health_and_status_of_a_coordinator_that_is_not_there_exit_with_3() {
+    let mut cluster = Cluster::start("asia_n1000_s1.csv.gz", &[]);
+    cluster.wait_for("it serves", |_| true);
+    cluster.kill_coordinator();
+    for command in ["health", "status", "stop", "watch"] {
+        let ran = rlbayes([command, &cluster.url()]);
+        assert_eq!(ran.code, Some(3), "{command}: {ran:?}");
+        assert!(!ran.stderr.is_empty());
+    }
+}
+
+#[test]
+fn a_worker_that_gives_up_exits_with_3_and_one_that_is_drained_with_0() {
+    let mut cluster = Cluster::start("asia_n1000_s1.csv.gz", &["--time", "1h"]);
+    let drained = cluster.worker("drained");
+    let gives_up = cluster.worker_with("alone", &cluster.url(), &["--give-up-after", "1s"], &[]);
+    cluster.wait_for("two workers", |status| alive(status) == 2);
+    drained.signal("TERM");
+    drained.wait(SOON).ok();
+    let left = cluster.wait_for("one worker left", |status| alive(status) == 1);
+    assert_eq!(left.state, "running");
+    cluster.kill_coordinator();
+    let ran = gives_up.wait(SOON);
+    assert_eq!(ran.code, Some(3), "{ran:?}");
+    // One that never got through gives up too.
+    let ran = cluster
+        .worker_with("never", &cluster.url(), &["--give-up-after", "500ms"], &[])
+        .wait(SOON);
+    assert_eq!(ran.code, Some(3), "{ran:?}");
+}
+
+#[test]
+fn a_coordinator_that_is_interrupted_exits_with_130_and_the_same_command_goes_on() {
+    let flags = ["--time", "3s", "--when-done", "exit"];
+    let mut cluster = Cluster::start("alarm.csv", &flags);
+    let worker = cluster.worker("worker");
+    let before = cluster.wait_for("work", |status| status.evaluations > 0);
+    cluster.coordinator().signal("TERM");
+    let ran = cluster.coordinator_end();
+    assert_eq!(ran.code, Some(130), "{ran:?}");
+    assert!(ran.stderr.contains("goes on from here"), "{ran:?}");
+    cluster.start_coordinator(&[]);
+    let after = cluster.wait_for("it serves", |_| true);
+    assert!(after.best_score >= before.best_score && after.evaluations >= before.evaluations);
+    assert!(after.elapsed_seconds >= before.elapsed_seconds);
+    cluster.coordinator_end().ok();
+    worker.wait(SOON).ok();
+    assert_eq!(cluster.result()["stopped_by"], "time");
+    cluster.check_result();
+}
+
+#[test]
+fn other_flags_on_the_same_state_exit_with_2_and_name_the_difference() {
+    let mut cluster = Cluster::start("asia_n1000_s1.csv.gz", &[]);
+    wait_for_file(&cluster.state().join("journal.redb"));
+    cluster.wait_for("it serves", |_| true);
+    let mut command = cluster.coordinator_command();
+    command.args(["--seed", "99"]);
+    let ran = Running::of(command).wait(SOON);
+    assert_eq!(ran.code, Some(2), "the journal is in use: {ran:?}");
+    cluster.kill_coordinator();
+    let mut command = cluster.coordinator_command();
+    command.args(["--seed", "99"]);
+    let ran = Running::of(command).wait(SOON);
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(ran.stderr.contains("--seed"), "{ran:?}");
+}
+
+/// A chain's next step starts from a row that another worker found: with theta 1 the paper's walk
+/// makes the best received row current whenever it gets some.
+#[test]
+fn a_chain_of_the_papers_walk_goes_on_from_a_row_of_another_worker() {
+    let flags = ["--search", "paper", "--chains", "2", "--theta", "1"];
+    seeds_cross_the_cluster(&flags);
+}
+
+#[test]
+fn a_chain_of_the_default_search_goes_on_from_a_row_of_another_worker() {
+    seeds_cross_the_cluster(&["--chains", "2"]);
+}
+
+fn seeds_cross_the_cluster(flags: &[&str]) {
+    let cluster = Cluster::start("alarm.csv", flags);
+    let workers = [cluster.worker("first"), cluster.worker("second")];
+    let status = cluster.wait_for("a row of another chain is current", |status| {
+        status.seeds_made_current > 0 && alive(status) == 2
+    });
+    assert!(status.seeds_sent >= status.seeds_received, "{status:?}");
+    assert!(status.seeds_received >= status.seeds_entered, "{status:?}");
+    assert!(status.seeds_entered > 0, "{status:?}");
+    let chains: Vec<u32> = status.workers.iter().map(|worker| worker.chains).collect();
+    assert_eq!(chains, [1, 1], "each has one chain: the rows are another's");
+    cluster.stop();
+    for worker in workers {
+        worker.wait(SOON).ok();
+    }
+}
+
+#[test]
+fn without_cooperation_no_seeds_are_sent() {
+    let flags = ["--chains", "2", "--no-cooperation"];
+    let cluster = Cluster::start("asia_n1000_s1.csv.gz", &flags);
+    let _workers = [cluster.worker("first"), cluster.worker("second")];
+    let status = cluster.wait_for("both work", |status| {
+        alive(status) == 2 && status.exchanges > 20
+    });
+    assert_eq!((status.seeds_sent, status.seeds_received), (0, 0));
+}
+
+pub(crate) fn alive(status: &rlbayes_proto::v1::StatusReply) -> usize {
+    status.workers.iter().filter(|worker| worker.alive).count()
+}

@@ -1,0 +1,143 @@
+//! `--deterministic` across processes: the same result bit for bit, whoever runs the chains and
+//! whatever happens to them.
+
+use crate::cluster::alive;
+use rlbayes_tests::{Cluster, Running, SOON, data, killed, rlbayes};
+use serde_json::Value;
+use std::sync::OnceLock;
+
+const FLAGS: [&str; 9] = [
+    "--deterministic",
+    "--chains",
+    "5",
+    "--round-evaluations",
+    "20000",
+    "--evaluations",
+    "1500000",
+    "--seed",
+    "5",
+];
+
+/// What one process finds.
+fn expected() -> &'static Value {
+    static EXPECTED: OnceLock<Value> = OnceLock::new();
+    EXPECTED.get_or_init(|| {
+        let table = data("alarm.csv");
+        let mut args = vec!["learn", table.to_str().unwrap(), "--json", "--threads", "1"];
+        args.extend(FLAGS);
+        rlbayes(args).ok().json()
+    })
+}
+
+fn start() -> Cluster {
+    let mut flags = FLAGS.to_vec();
+    flags.extend(["--when-done", "exit"]);
+    Cluster::start("alarm.csv", &flags)
+}
+
+fn workers(cluster: &Cluster, count: usize) -> Vec<Running> {
+    (0..count)
+        .map(|number| cluster.worker(&format!("worker{number}")))
+        .collect()
+}
+
+/// Waits for the end and compares everything that is promised.
+fn end(mut cluster: Cluster, workers: Vec<Running>) {
+    cluster.coordinator_end().ok();
+    for worker in workers {
+        worker.wait(SOON).ok();
+    }
+    let (found, expected) = (cluster.result(), expected());
+    for field in [
+        "score",
+        "edges",
+        "evaluations",
+        "iterations",
+        "stopped_by",
+        "seed",
+    ] {
+        assert_eq!(found[field], expected[field], "{field}");
+    }
+}
+
+fn wait_for_round(cluster: &Cluster, round: u64) {
+    let status = cluster.wait_for("a round in the middle", |status| status.round >= round);
+    assert_eq!(status.stopped_by, "", "it is over already");
+}
+
+#[test]
+fn lockstep_gives_the_same_with_1_2_and_5_workers_as_in_one_process() {
+    for count in [1, 2, 5] {
+        let cluster = start();
+        let workers = workers(&cluster, count);
+        end(cluster, workers);
+    }
+}
+
+#[test]
+fn lockstep_gives_the_same_when_a_worker_is_killed_in_the_middle() {
+    let cluster = start();
+    let mut workers = workers(&cluster, 2);
+    cluster.wait_for("both take part", |status| alive(status) == 2);
+    wait_for_round(&cluster, 3);
+    killed(workers.pop().unwrap());
+    let lost = cluster.wait_for("it is missed", |status| alive(status) == 1);
+    assert_eq!(lost.stopped_by, "", "it is over already");
+    end(cluster, workers);
+}
+
+#[test]
+fn lockstep_gives_the_same_when_the_only_worker_is_killed_and_another_comes() {
+    let cluster = start();
+    let first = cluster.worker("first");
+    wait_for_round(&cluster, 2);
+    killed(first);
+    let waits = cluster.wait_for("nobody works", |status| status.state == "waiting");
+    let second = cluster.worker("second");
+    wait_for_round(&cluster, waits.round + 1);
+    end(cluster, vec![second]);
+}
+
+#[test]
+fn lockstep_gives_the_same_when_the_coordinator_is_killed_and_restarted() {
+    let mut cluster = start();
+    let workers = workers(&cluster, 2);
+    for round in [2, 5] {
+        wait_for_round(&cluster, round);
+        cluster.kill_coordinator();
+        cluster.start_coordinator(&[]);
+    }
+    end(cluster, workers);
+}
+
+#[test]
+fn lockstep_gives_the_same_when_everybody_is_killed() {
+    let mut cluster = start();
+    let both = workers(&cluster, 2);
+    wait_for_round(&cluster, 4);
+    cluster.kill_coordinator();
+    both.into_iter().for_each(killed);
+    cluster.start_coordinator(&[]);
+    let both = workers(&cluster, 2);
+    end(cluster, both);
+}
+
+#[test]
+fn lockstep_gives_the_same_when_the_journal_is_cut_off_at_any_boundary() {
+    for failpoint in [
+        "journal-before-write:4",
+        "journal-before-commit:5",
+        "journal-after-commit:6",
+        "coordinator-before-reply:60",
+    ] {
+        let mut flags = FLAGS.to_vec();
+        flags.extend(["--when-done", "exit"]);
+        let mut cluster = Cluster::prepare("alarm.csv", &flags);
+        cluster.start_coordinator(&[("RLBAYES_FAILPOINT", failpoint)]);
+        let workers = workers(&cluster, 2);
+        let ran = cluster.coordinator_end();
+        assert_eq!(ran.code, None, "{failpoint} was not reached: {ran:?}");
+        cluster.start_coordinator(&[]);
+        end(cluster, workers);
+    }
+}

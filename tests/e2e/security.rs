@@ -1,0 +1,163 @@
+//! Tokens and certificates: who has the right one takes part, anybody else is refused at once.
+
+use rlbayes_proto::PROTOCOL_VERSION;
+use rlbayes_tests::peer::hello;
+use rlbayes_tests::{Cluster, Running, SOON, block_on, client, fake, own_port, rlbayes, write};
+use std::time::{Duration, Instant};
+use tonic::{Code, Request};
+
+const ASIA: &str = "asia_n1000_s1.csv.gz";
+/// A refusal comes at once: far sooner than the first retries would take on a busy machine.
+const AT_ONCE: Duration = Duration::from_secs(20);
+
+#[test]
+fn a_wrong_token_is_refused_at_once_with_2_and_the_right_one_works() {
+    let folder = tempfile::tempdir().unwrap();
+    let right = write(folder.path(), "right", "open sesame 4711\n");
+    let wrong = write(folder.path(), "wrong", "open barley 4711\n");
+    let [right, wrong] = [&right, &wrong].map(|path| path.to_str().unwrap());
+    let http = format!("127.0.0.1:{}", own_port());
+    let flags = [
+        "--time",
+        "1h",
+        "--token-file",
+        right,
+        "--http",
+        &http,
+        "--http-token",
+    ];
+    let mut cluster = Cluster::start(ASIA, &flags);
+    let url = cluster.url();
+    rlbayes_tests::wait_until("it serves", SOON, || {
+        rlbayes(["health", &url]).code == Some(0)
+    });
+
+    for flags in [vec![], vec!["--token-file", wrong]] {
+        let begun = Instant::now();
+        let ran = cluster
+            .worker_with("stranger", &url, &flags, &[])
+            .wait(SOON);
+        assert_eq!(ran.code, Some(2), "{ran:?}");
+        assert!(begun.elapsed() < AT_ONCE);
+        assert!(ran.stderr.contains("token"), "{ran:?}");
+        let mut args = vec!["status", &url];
+        args.extend(&flags);
+        assert_eq!(rlbayes(&args).code, Some(2));
+        args[0] = "stop";
+        assert_eq!(rlbayes(&args).code, Some(2));
+    }
+    let mut raw = client(&url);
+    for header in [
+        None,
+        Some("Bearer wrong"),
+        Some("open sesame 4711"),
+        Some(""),
+    ] {
+        let mut request = Request::new(hello(5));
+        if let Some(header) = header {
+            request
+                .metadata_mut()
+                .insert("authorization", header.parse().unwrap());
+        }
+        let status = block_on(raw.join(request)).unwrap_err();
+        assert_eq!(status.code(), Code::Unauthenticated, "{header:?}");
+    }
+
+    let worker = cluster.worker_with("friend", &url, &["--token-file", right], &[]);
+    let status = || {
+        rlbayes(["status", &url, "--json", "--token-file", right])
+            .ok()
+            .json()
+    };
+    rlbayes_tests::wait_until("it works", SOON, || status()["best_score"].is_number());
+    assert_eq!(status()["workers"].as_array().unwrap().len(), 1);
+    rlbayes(["stop", &url, "--token-file", right]).ok();
+    let ran = worker.wait(SOON).ok();
+    let said = cluster.coordinator().said();
+    for text in [&ran.stderr, &said] {
+        assert!(!text.contains("sesame"), "the secret is in a log: {text}");
+    }
+}
+
+#[test]
+fn with_certificates_of_ones_own_only_their_holders_take_part() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (ours, theirs) = (path("ours"), path("theirs"));
+    rlbayes(["certs", &ours]).ok();
+    rlbayes(["certs", &theirs]).ok();
+    let file = |folder: &str, name: &str| format!("{folder}/{name}");
+    let flags = [
+        "--time",
+        "1h",
+        "--tls-cert",
+        &file(&ours, "server.pem"),
+        "--tls-key",
+        &file(&ours, "server.key"),
+        "--tls-ca",
+        &file(&ours, "ca.pem"),
+    ];
+    let cluster = Cluster::start(ASIA, &flags);
+    let url = cluster.url().replace("http://", "https://");
+    let authority = file(&ours, "ca.pem");
+    let holder = |folder: &str| {
+        ["--tls-cert", "client.pem", "--tls-key", "client.key"].map(|word| {
+            match word.strip_prefix("client") {
+                Some(_) => file(folder, word),
+                None => word.to_owned(),
+            }
+        })
+    };
+    let with = |more: &[String]| {
+        let mut flags = vec!["--tls-ca".to_owned(), authority.clone()];
+        flags.extend_from_slice(more);
+        flags
+    };
+    let friend = with(&holder(&ours));
+    let ask = |command: &str, flags: &[String]| {
+        let mut args = vec![command.to_owned(), url.clone()];
+        args.extend_from_slice(flags);
+        rlbayes(args)
+    };
+    rlbayes_tests::wait_until("it serves", SOON, || ask("health", &friend).code == Some(0));
+
+    let theirs_alone = ["--tls-ca".to_owned(), file(&theirs, "ca.pem")];
+    for (who, flags) in [
+        ("no certificate", with(&[])),
+        ("another authority's", with(&holder(&theirs))),
+        ("a coordinator that it does not know", theirs_alone.to_vec()),
+    ] {
+        let begun = Instant::now();
+        let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+        let ran = cluster
+            .worker_with("stranger", &url, &flags, &[])
+            .wait(SOON);
+        assert_eq!(ran.code, Some(2), "{who}: {ran:?}");
+        assert!(begun.elapsed() < AT_ONCE);
+    }
+
+    let flags: Vec<&str> = friend.iter().map(String::as_str).collect();
+    let worker = cluster.worker_with("friend", &url, &flags, &[]);
+    let mut json = friend.clone();
+    json.push("--json".to_owned());
+    rlbayes_tests::wait_until("it works", SOON, || {
+        ask("status", &json).ok().json()["best_score"].is_number()
+    });
+    ask("stop", &friend).ok();
+    worker.wait(SOON).ok();
+}
+
+#[test]
+fn a_worker_that_meets_another_protocol_exits_with_4_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = fake::coordinator_of_another_version();
+    let mut command = std::process::Command::new(rlbayes_tests::binary());
+    command
+        .args(["worker", "--threads", "1", "--coordinator", &server.url])
+        .arg("--state")
+        .arg(folder.path());
+    let ran = Running::of(command).wait(SOON);
+    assert_eq!(ran.code, Some(4), "{ran:?}");
+    let spoken = format!("{}", PROTOCOL_VERSION + 1);
+    assert!(ran.stderr.contains(&spoken), "{ran:?}");
+}

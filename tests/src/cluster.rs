@@ -1,0 +1,362 @@
+//! A cluster of real processes on loopback: a coordinator that can be killed and started again,
+//! its workers, and the status as a law: the best score never goes down.
+
+use crate::fixtures::data;
+use crate::program::{Ran, Running, binary, wait_until};
+use rlbayes_proto::v1;
+use rlbayes_proto::v1::coordinator_client::CoordinatorClient;
+use serde_json::Value;
+use std::cell::Cell;
+use std::fs;
+use std::future::Future;
+use std::net::{Ipv4Addr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU16, Ordering::Relaxed};
+use std::time::Duration;
+use tempfile::TempDir;
+use tokio::runtime::Runtime;
+use tonic::transport::{Channel, Endpoint};
+
+/// How long anything may take that should happen soon, on a machine that is busy.
+pub const SOON: Duration = Duration::from_secs(90);
+
+/// A coordinator with its folders. What is dropped is killed.
+pub struct Cluster {
+    folder: TempDir,
+    table: PathBuf,
+    flags: Vec<String>,
+    port: u16,
+    coordinator: Option<Running>,
+    best: Cell<f64>,
+}
+
+impl Cluster {
+    /// Starts a coordinator for a table of the `data` folder, with short leases.
+    #[must_use]
+    pub fn start(table: &str, flags: &[&str]) -> Self {
+        let mut cluster = Self::prepare(table, flags);
+        cluster.start_coordinator(&[]);
+        cluster
+    }
+
+    /// Makes the folders; nothing runs yet.
+    #[must_use]
+    pub fn prepare(table: &str, flags: &[&str]) -> Self {
+        Self {
+            folder: tempfile::tempdir().unwrap(),
+            table: data(table),
+            flags: flags.iter().map(|&flag| flag.to_owned()).collect(),
+            port: own_port(),
+            coordinator: None,
+            best: Cell::new(f64::NEG_INFINITY),
+        }
+    }
+
+    /// Starts the coordinator, for the first time or again, always on the same port.
+    pub fn start_coordinator(&mut self, settings: &[(&str, &str)]) {
+        assert!(self.coordinator.is_none(), "the coordinator runs already");
+        let command = self.coordinator_command();
+        self.coordinator = Some(Running::with_settings(command, settings));
+    }
+
+    /// Returns the coordinator's command line.
+    #[must_use]
+    pub fn coordinator_command(&self) -> Command {
+        let mut command = Command::new(binary());
+        command
+            .args(["coordinator", "--data"])
+            .arg(&self.table)
+            .args(["--listen", &format!("127.0.0.1:{}", self.port)])
+            .arg("--state")
+            .arg(self.state())
+            .arg("--out")
+            .arg(self.path("out"))
+            .args(["--memory", "256MiB"])
+            .args(&self.flags)
+            .stdin(Stdio::null());
+        for (flag, value) in [("--lease", "1s"), ("--exchange-every", "300ms")] {
+            if !self.flags.iter().any(|given| given == flag) {
+                command.args([flag, value]);
+            }
+        }
+        command
+    }
+
+    /// Starts a worker with one thread and a state folder of its own.
+    #[must_use]
+    pub fn worker(&self, name: &str) -> Running {
+        self.worker_with(name, &self.url(), &[], &[])
+    }
+
+    /// Starts a worker that connects elsewhere, with further flags and variables.
+    #[must_use]
+    pub fn worker_with(
+        &self,
+        name: &str,
+        url: &str,
+        flags: &[&str],
+        settings: &[(&str, &str)],
+    ) -> Running {
+        Running::with_settings(self.worker_command(name, url, flags), settings)
+    }
+
+    /// Returns a worker's command line.
+    #[must_use]
+    pub fn worker_command(&self, name: &str, url: &str, flags: &[&str]) -> Command {
+        let mut command = Command::new(binary());
+        command
+            .args(["worker", "--coordinator", url, "--threads", "1"])
+            .arg("--state")
+            .arg(self.path(name))
+            .args(["--name", name, "--memory", "128MiB"])
+            .args(["--checkpoint-every", "300ms"])
+            .args(flags)
+            .stdin(Stdio::null());
+        command
+    }
+
+    /// Returns where workers connect.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("http://127.0.0.1:{}", self.port)
+    }
+
+    /// Returns the coordinator's port.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Returns the coordinator's process.
+    ///
+    /// # Panics
+    /// If there is none.
+    pub fn coordinator(&mut self) -> &mut Running {
+        self.coordinator.as_mut().expect("the coordinator runs")
+    }
+
+    /// Returns a place in the cluster's folder.
+    #[must_use]
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Returns the coordinator's state folder.
+    #[must_use]
+    pub fn state(&self) -> PathBuf {
+        self.path("state")
+    }
+
+    /// Kills the coordinator as -9 does.
+    pub fn kill_coordinator(&mut self) {
+        let coordinator = self.coordinator.take().expect("the coordinator runs");
+        killed(coordinator);
+    }
+
+    /// Waits until the coordinator ends by itself.
+    #[must_use]
+    pub fn coordinator_end(&mut self) -> Ran {
+        let coordinator = self.coordinator.take().expect("the coordinator runs");
+        coordinator.wait(SOON)
+    }
+
+    /// Asks for the status; none while the coordinator is away.
+    ///
+    /// # Panics
+    /// If the best score has gone down.
+    #[must_use]
+    pub fn status(&self) -> Option<v1::StatusReply> {
+        let status = status(&self.url())?;
+        if let Some(best) = status.best_score {
+            assert!(best >= self.best.get(), "{best} after {}", self.best.get());
+            self.best.set(best);
+        } else {
+            assert!(self.best.get().is_infinite(), "the best row is gone");
+        }
+        Some(status)
+    }
+
+    /// Returns the best score that was ever shown.
+    #[must_use]
+    pub fn best_shown(&self) -> f64 {
+        self.best.get()
+    }
+
+    /// From here on lower scores may be shown: the coordinator's disk was lost.
+    pub fn forget_best(&self) {
+        self.best.set(f64::NEG_INFINITY);
+    }
+
+    /// Waits for a status in which something holds.
+    ///
+    /// # Panics
+    /// If none comes soon, or the best score goes down meanwhile.
+    pub fn wait_for(
+        &self,
+        what: &str,
+        mut holds: impl FnMut(&v1::StatusReply) -> bool,
+    ) -> v1::StatusReply {
+        let mut last = None;
+        let begun = std::time::Instant::now();
+        loop {
+            if let Some(status) = self.status() {
+                if holds(&status) {
+                    return status;
+                }
+                last = Some(status);
+            }
+            assert!(
+                begun.elapsed() < SOON,
+                "after {SOON:?} still not: {what}; the coordinator said {}; last status {last:?}",
+                self.coordinator
+                    .as_ref()
+                    .map_or_else(String::new, Running::said)
+            );
+            std::thread::sleep(Duration::from_millis(40));
+        }
+    }
+
+    /// Waits until the search is finished.
+    pub fn wait_for_end(&self) -> v1::StatusReply {
+        self.wait_for("finished", |status| status.state == "finished")
+    }
+
+    /// Ends the search as `rlbayes stop` does, and waits until everybody knows.
+    pub fn stop(&self) -> v1::StatusReply {
+        crate::rlbayes(["stop", &self.url()]).ok();
+        self.wait_for_end()
+    }
+
+    /// Returns NAME.json of the result folder.
+    #[must_use]
+    pub fn result(&self) -> Value {
+        let name = self.table.file_name().unwrap().to_str().unwrap();
+        let name = name.trim_end_matches(".gz").trim_end_matches(".csv");
+        let text = fs::read_to_string(self.path("out").join(format!("{name}.json"))).unwrap();
+        serde_json::from_str(&text).unwrap()
+    }
+
+    /// Checks that the result on disk is whole, has the score that it claims, and is no worse than
+    /// what was shown before. Returns its score.
+    ///
+    /// # Panics
+    /// If it is not so.
+    pub fn check_result(&self) -> f64 {
+        let name = self.table.file_name().unwrap().to_str().unwrap();
+        let name = name.trim_end_matches(".gz").trim_end_matches(".csv");
+        let out = self.path("out");
+        let bif = out.join(format!("{name}.bif"));
+        let result = self.result();
+        let claimed = result["score"].as_f64().unwrap();
+        let args = [
+            "score".as_ref(),
+            self.table.as_os_str(),
+            bif.as_os_str(),
+            "--json".as_ref(),
+        ];
+        let counted = crate::rlbayes(args).ok().json()["score"].as_f64().unwrap();
+        assert!(
+            (claimed - counted).abs() < 1e-6,
+            "{claimed} against {counted}"
+        );
+        assert!(claimed >= self.best.get() - 1e-9);
+        assert!(out.join(format!("{name}.svg")).exists());
+        claimed
+    }
+}
+
+/// Kills a process as -9 does.
+///
+/// # Panics
+/// If it had ended before.
+pub fn killed(mut process: Running) {
+    assert!(process.is_running(), "it had ended: {}", process.said());
+    process.signal("KILL");
+    let ran = process.wait(SOON);
+    assert_eq!(ran.code, None, "{ran:?}");
+}
+
+/// Waits until a failpoint has ended a process.
+///
+/// # Panics
+/// If it ends in any other way, or not at all.
+pub fn aborted(process: Running) {
+    let ran = process.wait(SOON);
+    assert_eq!(
+        ran.code, None,
+        "the failpoint was not reached: it ended by itself: {ran:?}"
+    );
+}
+
+/// Returns the runtime of the tests' own clients.
+pub(crate) fn runtime() -> &'static Runtime {
+    static RUNTIME: OnceLock<Runtime> = OnceLock::new();
+    RUNTIME.get_or_init(|| {
+        tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .build()
+            .unwrap()
+    })
+}
+
+/// Runs a client's calls to their end.
+pub fn block_on<T>(calls: impl Future<Output = T>) -> T {
+    runtime().block_on(calls)
+}
+
+/// Returns a client of our own, which may send whatever it likes.
+#[must_use]
+pub fn client(url: &str) -> CoordinatorClient<Channel> {
+    let _entered = runtime().enter();
+    let endpoint = Endpoint::from_shared(url.to_owned())
+        .unwrap()
+        .connect_timeout(Duration::from_secs(5))
+        .timeout(Duration::from_secs(30));
+    CoordinatorClient::new(endpoint.connect_lazy()).max_encoding_message_size(usize::MAX)
+}
+
+/// Asks a coordinator for its status; none while it is away.
+#[must_use]
+pub fn status(url: &str) -> Option<v1::StatusReply> {
+    let mut client = client(url);
+    let reply = block_on(async move {
+        tokio::time::timeout(Duration::from_secs(10), client.status(v1::StatusRequest {})).await
+    });
+    Some(reply.ok()?.ok()?.into_inner())
+}
+
+/// Returns a port that nothing else takes by chance: the system gives out higher ones.
+#[must_use]
+pub fn own_port() -> u16 {
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    // Several test programs may run at a time.
+    let first = u16::try_from(std::process::id() % 97).unwrap() * 100;
+    loop {
+        let port = 20_000 + (first + NEXT.fetch_add(1, Relaxed)) % 10_000;
+        if TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok() {
+            return port;
+        }
+    }
+}
+
+/// Waits for a file.
+pub fn wait_for_file(path: &Path) {
+    wait_until(&format!("{} is there", path.display()), SOON, || {
+        path.exists()
+    });
+}
+
+/// Returns how many bytes of memory a process holds.
+#[must_use]
+pub fn resident_bytes(process: &Running) -> u64 {
+    let text = fs::read_to_string(format!("/proc/{}/status", process.id())).unwrap();
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix("VmRSS:"))
+        .unwrap();
+    let kib: u64 = line.trim().trim_end_matches(" kB").parse().unwrap();
+    kib << 10
+}
