@@ -311,7 +311,8 @@ impl<'a> EventLoop<'a> {
                             .iter()
                             .map(|report| (report.chain, report.sequence))
                             .collect(),
-                        until: now + HOLD,
+                        // Whoever waits must not be taken for lost.
+                        until: now + HOLD.min(self.state.plan().lease / 3),
                         reply,
                     }));
                     commands.extend(self.apply(now, Event::Exchange(exchange)));
@@ -487,7 +488,8 @@ impl<'a> EventLoop<'a> {
         let state = &self.state;
         for waiting in std::mem::take(&mut self.waiting) {
             let answered = state.is_answered(waiting.worker, &waiting.asked);
-            if answered || waiting.until <= now {
+            // At the end everybody is told, or they would ask for ever.
+            if answered || waiting.until <= now || state.is_finished() {
                 let reply = state.reply(waiting.worker, waiting.incarnation, &waiting.asked);
                 let _ = waiting.reply.send(reply.map_err(AskError::Refused));
             } else if !waiting.reply.is_closed() {

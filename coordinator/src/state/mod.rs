@@ -891,9 +891,22 @@ impl State {
             },
             evaluations: self.left(chain, self.plan.budget.evaluations, |c| c.evaluations),
             iterations: self.left(chain, self.plan.budget.iterations, |c| c.iterations),
-            origin: held.origin.clone(),
+            origin: self.origin_now(chain, held),
         })
         .collect()
+    }
+
+    /// Returns where a chain begins. In lockstep that is the last barrier of today, not the one at
+    /// which the chain was given away: a round may have ended before the order was taken up.
+    fn origin_now(&self, chain: ChainId, held: &Held) -> Origin {
+        let state = self.chains.get(&chain);
+        match (self.plan.pace, state.and_then(|s| s.snapshot.as_ref())) {
+            (Pace::Lockstep, Some(snapshot)) => Origin::Stored {
+                digest: snapshot.digest(),
+                seeds: state.and_then(|state| state.owed.clone()),
+            },
+            _ => held.origin.clone(),
+        }
     }
 
     /// Returns how much of a budget is left for a chain, so that all together keep it.
