@@ -2,13 +2,17 @@
 //! share stands in the files that are not named after one.
 
 mod cooperation;
+mod exchange_load;
 mod gap_plot;
 mod growth;
 mod in_turn;
 mod known;
 mod learning;
+mod process_cooperation;
+mod processes;
 mod runs;
 mod scores;
+mod soak;
 mod statistics;
 mod targets;
 mod tiles;
@@ -35,7 +39,9 @@ Examples:
   rlbayes bench cooperation data/win95pts_n1000_s1.csv.gz --threads 2
   rlbayes bench growth
   rlbayes bench learning --evaluations 50000000
-  rlbayes bench scores";
+  rlbayes bench scores
+  rlbayes bench exchange --workers 1000
+  rlbayes bench soak --time 2m";
 
 #[derive(Subcommand, Clone, Debug)]
 enum Benchmark {
@@ -44,6 +50,8 @@ enum Benchmark {
     Growth(growth::GrowthArgs),
     Learning(learning::LearningArgs),
     Scores(scores::ScoresArgs),
+    Exchange(exchange_load::ExchangeArgs),
+    Soak(soak::SoakArgs),
 }
 
 /// Runs a benchmark.
@@ -54,5 +62,7 @@ pub(crate) fn run(command: &BenchCommand, interrupt: &AtomicBool) -> Result<(), 
         Benchmark::Growth(args) => growth::run(args, interrupt),
         Benchmark::Learning(args) => learning::run(args, interrupt),
         Benchmark::Scores(args) => scores::run(args, interrupt),
+        Benchmark::Exchange(args) => exchange_load::run(args, interrupt),
+        Benchmark::Soak(args) => soak::run(args, interrupt),
     }
 }
