@@ -1,8 +1,11 @@
 use super::*;
 use rlbayes_common::elite::{Found, Keying, Structure};
-use rlbayes_common::exchange::WorkerStatistics;
+use rlbayes_common::exchange::{
+    Answer, ChainOrder, ChainReport, Exchange, Hello, Origin, Reply, Snapshot, Standing, Welcome,
+    WorkerStatistics,
+};
 use rlbayes_common::graph::Dag;
-use rlbayes_common::ids::{NodeIdx, Seed};
+use rlbayes_common::ids::{NodeIdx, Seed, WorkerId};
 use rlbayes_common::search::{Budget, SavedChain};
 use rlbayes_common::snapshot::encode_chain;
 
