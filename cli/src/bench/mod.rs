@@ -7,6 +7,7 @@ mod growth;
 mod in_turn;
 mod known;
 mod learning;
+mod paper;
 mod runs;
 mod scores;
 mod statistics;
@@ -35,7 +36,8 @@ Examples:
   rlbayes bench cooperation data/win95pts_n1000_s1.csv.gz --threads 2
   rlbayes bench growth
   rlbayes bench learning --evaluations 50000000
-  rlbayes bench scores";
+  rlbayes bench scores
+  rlbayes bench paper --networks asia,child --seeds 3 --budget evaluations:20000";
 
 #[derive(Subcommand, Clone, Debug)]
 enum Benchmark {
@@ -44,6 +46,7 @@ enum Benchmark {
     Growth(growth::GrowthArgs),
     Learning(learning::LearningArgs),
     Scores(scores::ScoresArgs),
+    Paper(paper::PaperArgs),
 }
 
 /// Runs a benchmark.
@@ -54,5 +57,6 @@ pub(crate) fn run(command: &BenchCommand, interrupt: &AtomicBool) -> Result<(), 
         Benchmark::Growth(args) => growth::run(args, interrupt),
         Benchmark::Learning(args) => learning::run(args, interrupt),
         Benchmark::Scores(args) => scores::run(args, interrupt),
+        Benchmark::Paper(args) => paper::run(args, interrupt),
     }
 }
