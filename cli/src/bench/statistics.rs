@@ -88,7 +88,10 @@ mod tests {
         assert!((spread(&values).unwrap() - (32.0f64 / 7.0).sqrt()).abs() < 1e-12);
         assert_eq!(quantile(&[4.0, 1.0, 3.0, 2.0], 0.25), Some(1.75));
         assert_eq!(quantile(&[4.0, 1.0, 3.0, 2.0], 1.0), Some(4.0));
-        assert_eq!((mean(&[]), spread(&[1.0]), quantile(&[], 0.5)), (None, None, None));
+        assert_eq!(
+            (mean(&[]), spread(&[1.0]), quantile(&[], 0.5)),
+            (None, None, None)
+        );
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use super::benefits::MIN_GAIN;
 use super::position::Position;
-use super::problem::Evaluator;
+use super::problem::{Evaluator, OutOfBudget};
 use crate::elite::{EliteRow, Found};
 use crate::ids::Seed;
 use crate::random::Random;
@@ -185,6 +185,15 @@ impl ChainCore {
             self.best_is_new = true;
         }
         better
+    }
+
+    /// Counts a step of a search each of whose steps is an iteration, and says what it did.
+    pub fn count_step(&mut self, made: Result<StepOutcome, OutOfBudget>) -> StepOutcome {
+        let outcome = made.unwrap_or(StepOutcome::OutOfBudget);
+        if outcome == StepOutcome::Ran {
+            self.iterations += 1;
+        }
+        outcome
     }
 
     /// Notes a row that is worth sharing though it is not the best.

@@ -190,8 +190,12 @@ impl Field<'_> {
             if stop.load(Relaxed) {
                 return None;
             }
-            self.bar
-                .set_message(format!("{}, {}, seed {}", key.network, key.search.name(), key.seed));
+            self.bar.set_message(format!(
+                "{}, {}, seed {}",
+                key.network,
+                key.search.name(),
+                key.seed
+            ));
             self.play_one(key, results).unwrap_or_else(|error| {
                 stop.store(true, Relaxed);
                 if let Ok(mut first) = failure.lock() {
@@ -203,9 +207,12 @@ impl Field<'_> {
         if let Ok(Some(failure)) = failure.into_inner() {
             return Err(failure);
         }
-        results
-            .trials
-            .extend(ended.into_iter().flatten().map(|trial| (trial.key.clone(), trial)));
+        results.trials.extend(
+            ended
+                .into_iter()
+                .flatten()
+                .map(|trial| (trial.key.clone(), trial)),
+        );
         Ok(())
     }
 
@@ -262,7 +269,10 @@ fn write(args: &PaperArgs, out: &OutFolder, results: &Results) -> Result<(), Fai
         match results.datasets.first().map(|dataset| dataset.origin) {
             Some(Origin::Sampled { seed, rows }) =>
                 format!("{rows} rows and the order of columns drawn by data seed {seed}"),
-            _ => format!("bundled rows, the order of columns drawn by data seed {}", args.data_seed),
+            _ => format!(
+                "bundled rows, the order of columns drawn by data seed {}",
+                args.data_seed
+            ),
         },
         show_bytes(machine::memory()),
         args.budget.sentence()

@@ -110,7 +110,7 @@ impl Contender {
             Self::Rlbayes => SearchSpec::RlBayes(RlBayesParams::default()),
             Self::HcRestarts => SearchSpec::HillClimbing(HillClimbingParams {
                 restarts: u64::MAX,
-                perturb: (nodes as u64 / 4).max(2),
+                perturb: (nodes as u64 / 4).max(4),
             }),
             Self::Tabu => SearchSpec::Tabu(TabuParams::default()),
             Self::Paper | Self::Paper100 | Self::Paper500 => SearchSpec::Paper(PaperParams {

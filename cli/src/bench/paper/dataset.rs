@@ -127,7 +127,10 @@ fn bundled(name: &str, data: &Path) -> Result<(Table, Option<f64>), Failure> {
     let (table, _) = learn.table.load(&chosen.path, |_| {})?;
     chosen.check(&table);
     let optimum = chosen.known.filter(|known| known.proven);
-    Ok((Arc::unwrap_or_clone(table), optimum.map(|known| known.score)))
+    Ok((
+        Arc::unwrap_or_clone(table),
+        optimum.map(|known| known.score),
+    ))
 }
 
 /// Drops states that no row has: a network's own list of states must not change a score.
@@ -138,7 +141,9 @@ fn with_seen_states(table: &Table) -> Result<Table, Failure> {
         let variable = table.schema().variable(node);
         let cells = table.column(node);
         let mut seen = vec![false; variable.arity()];
-        cells.iter().for_each(|&cell| seen[usize::from(cell)] = true);
+        cells
+            .iter()
+            .for_each(|&cell| seen[usize::from(cell)] = true);
         let mut number = vec![0; seen.len()];
         let mut states = Vec::new();
         for (at, state) in variable.states().iter().enumerate() {
@@ -148,7 +153,12 @@ fn with_seen_states(table: &Table) -> Result<Table, Failure> {
             }
         }
         variables.push(Variable::new(variable.name(), states).map_err(Failure::input)?);
-        columns.push(cells.iter().map(|&cell| number[usize::from(cell)]).collect());
+        columns.push(
+            cells
+                .iter()
+                .map(|&cell| number[usize::from(cell)])
+                .collect(),
+        );
     }
     let schema = Schema::new(variables).map_err(Failure::input)?;
     Table::new(schema, columns).map_err(Failure::input)

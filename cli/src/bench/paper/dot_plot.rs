@@ -99,7 +99,10 @@ fn draw_panel(panel: &DotPanel, area: &Area<'_>, from: f64, to: f64) -> Result<(
             };
             // Pixels of the whole picture: the panel's area begins elsewhere.
             let root = area.strip_coord_spec();
-            let (left, top) = (area.get_pixel_range().0.start, area.get_pixel_range().1.start);
+            let (left, top) = (
+                area.get_pixel_range().0.start,
+                area.get_pixel_range().1.start,
+            );
             let moved = |(x, y): (i32, i32)| (x - left, y - top);
             root.draw(&PathElement::new(
                 whisker.into_iter().map(moved).collect::<Vec<_>>(),

@@ -79,7 +79,14 @@ pub(super) struct Curve {
 /// Lists the curves of the pictures: what they show, against what.
 pub(super) fn curves(named: &[(&str, &str, &[Curve])]) -> Grid {
     let mut grid = Grid::new(&[
-        "network", "search", "value", "against", "at", "quartile1", "median", "quartile3",
+        "network",
+        "search",
+        "value",
+        "against",
+        "at",
+        "quartile1",
+        "median",
+        "quartile3",
     ]);
     for &(value, against, curves) in named {
         for curve in curves {
@@ -139,7 +146,12 @@ mod tests {
             "asia,20,sampled,1,ga,2,200,200,evaluations,-3.5,5,0.5,0.6,0.7,4"
         );
         let starts = ["asia,20,sampled,1,ga,1", "asia,20,sampled,1,ga,2"];
-        assert!(lines.iter().zip(starts).all(|(line, start)| line.starts_with(start)));
+        assert!(
+            lines
+                .iter()
+                .zip(starts)
+                .all(|(line, start)| line.starts_with(start))
+        );
         assert!(lines[3].starts_with("sachs"));
         assert_ne!(timings(&of(slow)).csv(), timings(&of(fast)).csv());
     }

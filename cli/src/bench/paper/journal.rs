@@ -205,7 +205,9 @@ mod tests {
     fn runs_of_other_circumstances_are_not_taken_over() {
         let folder = tempfile::tempdir().unwrap();
         let (journal, _) = Journal::open(folder.path(), &HERE).unwrap();
-        journal.keep(&trial("asia", Contender::Ga, 1, -1.0)).unwrap();
+        journal
+            .keep(&trial("asia", Contender::Ga, 1, -1.0))
+            .unwrap();
         for other in [
             Circumstances {
                 budget: BudgetRule::Evaluations(2001),

@@ -102,7 +102,11 @@ fn count(value: f64) -> String {
 fn short(value: f64) -> String {
     let text = format!("{value:.2}");
     let text = text.trim_end_matches('0').trim_end_matches('.');
-    if text == "-0" { "0".to_owned() } else { text.to_owned() }
+    if text == "-0" {
+        "0".to_owned()
+    } else {
+        text.to_owned()
+    }
 }
 
 /// Draws the picture as SVG.
@@ -119,7 +123,11 @@ pub(super) fn draw(picture: &LinePicture) -> Result<String, String> {
         let upper = upper
             .titled(&picture.title, ("sans-serif", 17))
             .map_err(|error| error.to_string())?;
-        for (panel, area) in picture.panels.iter().zip(upper.split_evenly((rows, columns))) {
+        for (panel, area) in picture
+            .panels
+            .iter()
+            .zip(upper.split_evenly((rows, columns)))
+        {
             draw_panel(panel, &area).map_err(|error| error.to_string())?;
         }
         explain(&strip, &names(&picture.panels)).map_err(|error| error.to_string())?;
@@ -166,7 +174,11 @@ fn draw_panel(panel: &LinePanel, area: &Area<'_>) -> Result<(), DrawError> {
     for line in &panel.lines {
         let corner = |at: f64, value: f64| (x.place(at), y.place(value));
         let low = line.points.iter().map(|&(at, [low, ..])| corner(at, low));
-        let high = line.points.iter().rev().map(|&(at, [.., high])| corner(at, high));
+        let high = line
+            .points
+            .iter()
+            .rev()
+            .map(|&(at, [.., high])| corner(at, high));
         let band: Vec<(f64, f64)> = low.chain(high).collect();
         let is_band = line.points.iter().any(|(_, [low, _, high])| low < high);
         if is_band {

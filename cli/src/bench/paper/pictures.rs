@@ -143,8 +143,14 @@ fn gap_picture(results: &Results, curves: &[Curve]) -> LinePicture {
         .datasets
         .iter()
         .map(|dataset| {
-            let own = || curves.iter().filter(|curve| curve.network == dataset.network);
-            let gaps = own().flat_map(|curve| &curve.bands).map(|band| band.quartiles[2]);
+            let own = || {
+                curves
+                    .iter()
+                    .filter(|curve| curve.network == dataset.network)
+            };
+            let gaps = own()
+                .flat_map(|curve| &curve.bands)
+                .map(|band| band.quartiles[2]);
             let top = gaps.fold(10.0, f64::max);
             let last = most(results, &dataset.network, |trial| trial.evaluations);
             LinePanel {
@@ -189,8 +195,7 @@ fn walk_curves(results: &Results) -> Vec<Curve> {
             .unwrap_or(1) as f64;
         let places: Vec<f64> = (1..=100).map(|at| last * f64::from(at) / 100.0).collect();
         for search in walks {
-            let bands =
-                results.bands(search, network, &places, |at| at.iterations, |at| at.auc);
+            let bands = results.bands(search, network, &places, |at| at.iterations, |at| at.auc);
             curves.push(Curve {
                 network: network.clone(),
                 search,
@@ -309,16 +314,16 @@ fn line(curve: &Curve) -> Line {
     Line {
         name: curve.search.name().to_owned(),
         colour: colour(curve.search),
-        points: curve.bands.iter().map(|band| (band.at, band.quartiles)).collect(),
+        points: curve
+            .bands
+            .iter()
+            .map(|band| (band.at, band.quartiles))
+            .collect(),
         dots: false,
     }
 }
 
-fn most(
-    results: &Results,
-    network: &str,
-    of: impl Fn(&super::trial::Trial) -> u64,
-) -> f64 {
+fn most(results: &Results, network: &str, of: impl Fn(&super::trial::Trial) -> u64) -> f64 {
     let searches = results.searches.iter();
     let trials = searches.flat_map(|&search| results.of(search, network));
     trials.map(of).max().unwrap_or(1) as f64
@@ -327,10 +332,9 @@ fn most(
 /// Lists places from one number to another, twenty to a power of ten.
 fn powers(from: f64, to: f64) -> Vec<f64> {
     let step = 10f64.powf(0.05);
-    let mut places: Vec<f64> =
-        std::iter::successors(Some(from), |at| Some(at * step))
-            .take_while(|&at| at < to)
-            .collect();
+    let mut places: Vec<f64> = std::iter::successors(Some(from), |at| Some(at * step))
+        .take_while(|&at| at < to)
+        .collect();
     places.push(to.max(from));
     places
 }
@@ -353,10 +357,18 @@ mod tests {
         assert_eq!(files(&few), ["f1.svg", "auc.svg", "score.svg", "size.svg"]);
         trials.push(trial("asia", Contender::Paper100, 1, -9.0));
         let more = draw(&results(trials, None)).unwrap();
-        let figure = more.all.iter().find(|it| it.file == "parameters.svg").unwrap();
+        let figure = more
+            .all
+            .iter()
+            .find(|it| it.file == "parameters.svg")
+            .unwrap();
         assert!(figure.svg.contains("MAX_LENGTH 100"));
         assert!(figure.svg.contains("asia") && !figure.svg.contains("sachs"));
-        assert!(more.curves().csv().contains("asia,paper-100,auc,iterations,"));
+        assert!(
+            more.curves()
+                .csv()
+                .contains("asia,paper-100,auc,iterations,")
+        );
     }
 
     #[test]

@@ -120,7 +120,10 @@ mod tests {
     fn cells_are_found_by_search_and_network() {
         let hc = f1(Contender::Hc, "hailfinder").unwrap();
         assert_eq!((hc.mean, hc.spread), (0.3285, 0.0098));
-        assert_eq!(auc(Contender::Paper, "child").map(|it| it.mean), Some(0.8228));
+        assert_eq!(
+            auc(Contender::Paper, "child").map(|it| it.mean),
+            Some(0.8228)
+        );
         assert_eq!(f1(Contender::Rlbayes, "asia"), None);
         assert_eq!(auc(Contender::Hc, "alarm"), None);
         assert_eq!(network("win95pts").map(|it| it.edges), Some(112));

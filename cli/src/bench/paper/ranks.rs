@@ -65,7 +65,9 @@ pub(super) fn mean_ranks(blocks: &[Vec<f64>], direction: Direction) -> Vec<f64> 
                 Direction::HigherIsBetter => other > value,
                 Direction::LowerIsBetter => other < value,
             });
-            let equal = block.iter().filter(|other| other.total_cmp(&&value).is_eq());
+            let equal = block
+                .iter()
+                .filter(|other| other.total_cmp(&&value).is_eq());
             *sum += better.count() as f64 + (equal.count() as f64 + 1.0) / 2.0;
         }
     }
@@ -119,7 +121,11 @@ mod tests {
         }
         // 9.28 as printed there, without the correction for ties.
         let uncorrected = 12.0 * 14.0 / 20.0
-            * ranking.mean_ranks.iter().map(|rank| (rank - 2.5).powi(2)).sum::<f64>();
+            * ranking
+                .mean_ranks
+                .iter()
+                .map(|rank| (rank - 2.5).powi(2))
+                .sum::<f64>();
         assert!((uncorrected - 9.28).abs() < 0.01, "{uncorrected}");
         assert!(ranking.statistic > uncorrected);
         assert!((ranking.critical_difference.unwrap() - 1.25).abs() < 0.005);
@@ -129,8 +135,14 @@ mod tests {
     #[test]
     fn the_lowest_can_be_the_best_and_equals_share_ranks() {
         let blocks = [vec![1.0, 2.0, 2.0], vec![5.0, 6.0, 7.0]];
-        assert_eq!(mean_ranks(&blocks, Direction::LowerIsBetter), [1.0, 2.25, 2.75]);
-        assert_eq!(mean_ranks(&blocks, Direction::HigherIsBetter), [3.0, 1.75, 1.25]);
+        assert_eq!(
+            mean_ranks(&blocks, Direction::LowerIsBetter),
+            [1.0, 2.25, 2.75]
+        );
+        assert_eq!(
+            mean_ranks(&blocks, Direction::HigherIsBetter),
+            [3.0, 1.75, 1.25]
+        );
     }
 
     #[test]

@@ -30,7 +30,11 @@ pub(super) fn body(results: &Results, pictures: &[(&str, &str)]) -> String {
     text += &references(results);
     for (title, measure, digits) in [
         ("Nats below the best network known", Measure::Gap, 1),
-        ("Distance between the equivalence classes (SHD)", Measure::Shd, 1),
+        (
+            "Distance between the equivalence classes (SHD)",
+            Measure::Shd,
+            1,
+        ),
         ("F1 of edges without direction", Measure::SkeletonF1, 3),
         ("Edges found", Measure::Edges, 1),
         ("Local scores asked for", Measure::Evaluations, 0),
@@ -185,7 +189,12 @@ fn by_network(results: &Results, measure: Measure, digits: usize) -> Grid {
 
 /// Says what gaps are measured from.
 fn references(results: &Results) -> String {
-    let mut grid = Grid::new(&["table", "best known", "proven", "score of the generating network"]);
+    let mut grid = Grid::new(&[
+        "table",
+        "best known",
+        "proven",
+        "score of the generating network",
+    ]);
     for dataset in &results.datasets {
         let Some(reference) = results.reference(&dataset.network) else {
             continue;
@@ -193,7 +202,12 @@ fn references(results: &Results) -> String {
         grid.row([
             dataset.network.clone(),
             format!("{:.3}", reference.score),
-            if reference.proven { "yes" } else { "no: the best of all runs here" }.to_owned(),
+            if reference.proven {
+                "yes"
+            } else {
+                "no: the best of all runs here"
+            }
+            .to_owned(),
             format!("{:.3}", dataset.truth_score()),
         ]);
     }
@@ -219,17 +233,22 @@ fn ranks(results: &Results) -> String {
     head.extend(rankings.iter().map(|(name, _)| *name));
     let mut grid = Grid::new(&head);
     for (at, search) in results.searches.iter().enumerate() {
-        let ranks = rankings.iter().map(|(_, it)| format!("{:.2}", it.mean_ranks[at]));
+        let ranks = rankings
+            .iter()
+            .map(|(_, it)| format!("{:.2}", it.mean_ranks[at]));
         grid.row(std::iter::once(search.name().to_owned()).chain(ranks));
     }
     let row = |name: &str, cell: &dyn Fn(&Ranking) -> String| {
         let cells: Vec<String> = rankings.iter().map(|(_, it)| cell(it)).collect();
-        std::iter::once(name.to_owned()).chain(cells).collect::<Vec<_>>()
+        std::iter::once(name.to_owned())
+            .chain(cells)
+            .collect::<Vec<_>>()
     };
     grid.row(row("Friedman chi²", &|it| format!("{:.2}", it.statistic)));
     grid.row(row("p", &|it| probability(it.p)));
     grid.row(row("Nemenyi's difference", &|it| {
-        it.critical_difference.map_or("-".to_owned(), |it| format!("{it:.2}"))
+        it.critical_difference
+            .map_or("-".to_owned(), |it| format!("{it:.2}"))
     }));
     let mut text = grid.markdown();
     text += "\nRanks are those of the means on each network (1 is best), averaged over networks. \
@@ -257,7 +276,11 @@ fn differing(name: &str, ranking: &Ranking, searches: &[Contender]) -> String {
             .map(|&other| searches[other].name())
             .collect();
         if !worse.is_empty() {
-            sentences.push(format!("{} over {}", searches[better].name(), worse.join(", ")));
+            sentences.push(format!(
+                "{} over {}",
+                searches[better].name(),
+                worse.join(", ")
+            ));
         }
     }
     if sentences.is_empty() {
@@ -276,13 +299,20 @@ fn probability(p: f64) -> String {
 
 /// F1, AUC and gap by network, fewest nodes first: the paper's third question.
 fn by_size(results: &Results) -> Grid {
-    let mut head = vec!["network".to_owned(), "nodes".to_owned(), "density".to_owned()];
+    let mut head = vec![
+        "network".to_owned(),
+        "nodes".to_owned(),
+        "density".to_owned(),
+    ];
     let shown: Vec<Contender> = results
         .searches
         .iter()
         .copied()
         .filter(|search| {
-            matches!(search, Contender::Paper | Contender::Hc | Contender::Rlbayes)
+            matches!(
+                search,
+                Contender::Paper | Contender::Hc | Contender::Rlbayes
+            )
         })
         .collect();
     let shown = if shown.is_empty() {
@@ -291,7 +321,11 @@ fn by_size(results: &Results) -> Grid {
         shown
     };
     for name in ["F1", "AUC", "gap"] {
-        head.extend(shown.iter().map(|search| format!("{name}, {}", search.name())));
+        head.extend(
+            shown
+                .iter()
+                .map(|search| format!("{name}, {}", search.name())),
+        );
     }
     let mut grid = Grid::new(&head.iter().map(String::as_str).collect::<Vec<_>>());
     let mut order: Vec<_> = results.datasets.iter().collect();
@@ -324,8 +358,14 @@ mod tests {
         good.metrics.f1_directed = 0.75;
         let results = results(vec![good, trial("asia", Contender::Ga, 1, -9.0)], None);
         let text = beside_printed(&results, Measure::F1).markdown();
-        assert!(text.contains("**0.7500 ± 0.0000** (0.5350 ± 0.2094)"), "{text}");
-        assert!(text.contains("| 0.5000 ± 0.0000 (0.3462 ± 0.1438)"), "{text}");
+        assert!(
+            text.contains("**0.7500 ± 0.0000** (0.5350 ± 0.2094)"),
+            "{text}"
+        );
+        assert!(
+            text.contains("| 0.5000 ± 0.0000 (0.3462 ± 0.1438)"),
+            "{text}"
+        );
     }
 
     #[test]
@@ -347,6 +387,9 @@ mod tests {
             critical_difference: Some(1.5),
         };
         let searches = [Contender::Ga, Contender::Rlbayes, Contender::Hc];
-        assert_eq!(differing("F1", &ranking, &searches), "- F1: rlbayes over ga\n");
+        assert_eq!(
+            differing("F1", &ranking, &searches),
+            "- F1: rlbayes over ga\n"
+        );
     }
 }

@@ -188,11 +188,9 @@ impl Results {
                 continue;
             }
             let quarter = |share| quantile(&values, share);
-            if let (Some(low), Some(middle), Some(high)) = (
-                quarter(0.25),
-                median(values.iter().copied()),
-                quarter(0.75),
-            ) {
+            if let (Some(low), Some(middle), Some(high)) =
+                (quarter(0.25), median(values.iter().copied()), quarter(0.75))
+            {
                 bands.push(Band {
                     at,
                     quartiles: [low, middle, high],

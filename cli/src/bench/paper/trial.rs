@@ -77,8 +77,8 @@ pub(super) fn run(
     cache_bytes: usize,
     interrupt: &AtomicBool,
 ) -> Result<Option<Trial>, Failure> {
-    let constraints = Constraints::new(&dataset.table, &NamedConstraints::default())
-        .map_err(Failure::input)?;
+    let constraints =
+        Constraints::new(&dataset.table, &NamedConstraints::default()).map_err(Failure::input)?;
     let nodes = dataset.table.nodes();
     let scorer = Scorer::new(Arc::clone(&dataset.table), ScoreSpec::BIC);
     let problem = Problem::new(scorer, constraints, Dag::empty(nodes), cache_bytes);
@@ -140,7 +140,11 @@ fn run_chain(spec: SearchSpec, problem: &Arc<Problem>, seed: u64, watch: &mut Wa
     }
     let stopped_by = loop {
         let iterations = chain.core().iterations;
-        if watch.limits.iterations.is_some_and(|most| iterations >= most) {
+        if watch
+            .limits
+            .iterations
+            .is_some_and(|most| iterations >= most)
+        {
             break StoppedBy::Iterations;
         }
         if iterations % LOOK_EVERY == 0 && !watch.goes_on() {
@@ -336,7 +340,10 @@ mod tests {
             ..Limits::default()
         };
         let walk = trial(Contender::Paper, limits);
-        assert_eq!((walk.iterations, walk.stopped_by), (2000, StoppedBy::Iterations));
+        assert_eq!(
+            (walk.iterations, walk.stopped_by),
+            (2000, StoppedBy::Iterations)
+        );
         assert!(walk.evaluations > 1000);
     }
 

@@ -172,11 +172,8 @@ fn key_after(dag: &Dag, operation: Operation, key: u64) -> u64 {
 
 impl Chain for Tabu {
     fn step(&mut self) -> StepOutcome {
-        let outcome = self.try_step().unwrap_or(StepOutcome::OutOfBudget);
-        if outcome == StepOutcome::Ran {
-            self.core.iterations += 1;
-        }
-        outcome
+        let made = self.try_step();
+        self.core.count_step(made)
     }
 
     fn core(&self) -> &ChainCore {
