@@ -262,4 +262,40 @@ mod tests {
         assert_eq!(chain.members[..2], elite(&first, 2));
         assert_eq!(chain.core().iterations, 18);
     }
+
+    #[test]
+    fn a_mutated_child_is_one_operation_away_and_one_in_ten_is() {
+        let mut generations = Generations::new(GeneticParams {
+            crossover: 0.0,
+            ..GeneticParams::default()
+        });
+        let members = ranked();
+        let constraints = crate::search::Constraints::none(4);
+        let mut random = Random::new(Seed(6));
+        let mut mutated = 0;
+        for _ in 0..4000 {
+            let world = World {
+                constraints: &constraints,
+                random: &mut random,
+            };
+            let child = generations.propose(&members, world).remove(0);
+            if members
+                .iter()
+                .any(|member| member.edges().eq(child.edges()))
+            {
+                continue;
+            }
+            mutated += 1;
+            let pairs = |it: &Individual| -> std::collections::BTreeSet<_> {
+                it.edges().map(|(a, b)| (a.min(b), a.max(b))).collect()
+            };
+            let near = members.iter().any(|member| {
+                let (own, other) = (pairs(member), pairs(&child));
+                own.symmetric_difference(&other).count() <= 1
+            });
+            assert!(near);
+        }
+        // Some mutants are again a member: those are not seen.
+        assert!((250..430).contains(&mutated), "{mutated}");
+    }
 }

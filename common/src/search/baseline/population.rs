@@ -237,3 +237,125 @@ impl<H: Habits> Chain for Population<H> {
         saved
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{dag, evaluator, strong_table};
+    use super::*;
+    use crate::ids::NodeIdx;
+
+    /// Proposes a copy of the first member and one with an edge more, twice a step.
+    #[derive(Debug, Default)]
+    struct Pair {
+        welcomed: usize,
+        settled: Vec<Vec<Individual>>,
+    }
+
+    impl Pair {
+        fn pair(members: &[Individual]) -> Vec<Individual> {
+            let mut graph = members[0].to_dag();
+            let (from, to) = (NodeIdx::new(0), NodeIdx::new(3));
+            graph.add_edge(from, to).unwrap();
+            vec![members[0].clone(), members[0].changed_to(&graph)]
+        }
+    }
+
+    impl Habits for Pair {
+        type Params = ();
+
+        fn new((): ()) -> Self {
+            Self::default()
+        }
+
+        fn first_size(&self) -> usize {
+            2
+        }
+
+        fn welcome(&mut self, _member: &Individual, _world: World<'_>) {
+            self.welcomed += 1;
+        }
+
+        fn propose(&mut self, members: &[Individual], _world: World<'_>) -> Vec<Individual> {
+            Self::pair(members)
+        }
+
+        fn settle(
+            &mut self,
+            members: &mut Vec<Individual>,
+            proposed: Vec<Individual>,
+            _world: World<'_>,
+        ) -> Vec<Individual> {
+            self.settled.push(proposed);
+            if self.settled.len() % 2 == 1 {
+                Self::pair(members)
+            } else {
+                Vec::new()
+            }
+        }
+
+        fn is_over(&self) -> bool {
+            self.settled.len() == 4
+        }
+
+        fn save(&self) -> Belongings {
+            Belongings::default()
+        }
+
+        fn load(&mut self, _stored: Belongings, _about: About) -> Result<(), UnfitState> {
+            Ok(())
+        }
+    }
+
+    fn grown() -> Population<Pair> {
+        let start = dag(4, &[(0, 1)]);
+        let mut chain = Population::<Pair>::new(evaluator(&strong_table()), start, Seed(1), ());
+        assert_eq!(chain.step(), StepOutcome::Ran);
+        assert_eq!(
+            chain.core().evaluator.evaluations(),
+            4,
+            "the start is scored"
+        );
+        assert_eq!(chain.step(), StepOutcome::Ran);
+        assert_eq!((chain.members.len(), chain.habits.welcomed), (2, 2));
+        chain
+    }
+
+    #[test]
+    fn only_families_that_nobody_carries_are_asked_for() {
+        let mut chain = grown();
+        let before = chain.core().evaluator.evaluations();
+        assert_eq!(chain.step(), StepOutcome::Ran);
+        assert_eq!(chain.core().evaluator.evaluations(), before + 2);
+        assert_eq!(chain.habits.settled.len(), 2, "a step may propose twice");
+        let mut all = chain.habits.settled.iter().flatten();
+        assert!(all.all(Individual::is_scored));
+        assert_eq!(chain.core().iterations, 3);
+    }
+
+    #[test]
+    fn a_step_that_the_budget_cuts_goes_on_where_it_was() {
+        let mut chain = grown();
+        let before = chain.core().evaluator.evaluations();
+        chain.core_mut().evaluator.set_limit(before + 1);
+        assert_eq!(chain.step(), StepOutcome::OutOfBudget);
+        assert_eq!(chain.habits.settled.len(), 1);
+        assert_eq!(chain.step(), StepOutcome::OutOfBudget);
+        assert_eq!(
+            (chain.habits.settled.len(), chain.core().iterations),
+            (1, 2)
+        );
+        chain.core_mut().evaluator.set_limit(before + 2);
+        assert_eq!(chain.step(), StepOutcome::Ran);
+        assert_eq!(chain.habits.settled.len(), 2);
+    }
+
+    #[test]
+    fn everything_that_is_scored_may_be_the_best_and_habits_may_end_the_search() {
+        let mut chain = grown();
+        let outcomes: Vec<StepOutcome> = (0..3).map(|_| chain.step()).collect();
+        assert_eq!(outcomes[2], StepOutcome::Exhausted);
+        let seen = chain.habits.settled.iter().flatten().chain(&chain.members);
+        let best = seen.map(Individual::score).max().unwrap();
+        assert_eq!(chain.core().best().map(|row| row.score), Some(best));
+    }
+}

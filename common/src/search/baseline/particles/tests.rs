@@ -147,3 +147,37 @@ fn own_bests_never_fall() {
     let best = &chain.habits.bests[best_of(&chain.habits.bests)];
     assert!(chain.core().best().unwrap().score >= best.score());
 }
+
+#[test]
+fn of_two_children_the_better_stays() {
+    let mut evaluator = evaluator(&strong_table());
+    let mut scored = |edges: &[(usize, usize)]| {
+        let mut individual = Individual::of(&dag(4, edges));
+        individual.ask(&mut evaluator).unwrap();
+        individual
+    };
+    let (poor, good) = (scored(&[(0, 1), (1, 3)]), scored(&[(2, 3)]));
+    assert!(good.score() > poor.score());
+    let constraints = Constraints::none(4);
+    let mut random = Random::new(Seed(6));
+    for children in [[&poor, &good], [&good, &poor]] {
+        let mut swarm = Swarm::new(ParticlesParams {
+            swarm: 1,
+            ..ParticlesParams::default()
+        });
+        let mut members = vec![poor.clone()];
+        let world = World {
+            constraints: &constraints,
+            random: &mut random,
+        };
+        swarm.welcome(&poor, world);
+        let world = World {
+            constraints: &constraints,
+            random: &mut random,
+        };
+        let more = swarm.settle(&mut members, children.map(Clone::clone).into(), world);
+        assert!(more.is_empty());
+        assert_eq!((&members[0], &swarm.bests[0]), (&good, &good));
+        assert_eq!((swarm.turn, swarm.generation), (0, 1));
+    }
+}
