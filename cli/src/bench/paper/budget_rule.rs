@@ -13,7 +13,7 @@ pub(super) enum BudgetRule {
     Walk(u64),
     /// Everybody may ask for this many local scores.
     Evaluations(u64),
-    /// Everybody has this much time.
+    /// Everybody has this much processor time.
     Time(Duration),
 }
 
@@ -76,7 +76,9 @@ impl BudgetRule {
             Self::Evaluations(count) => {
                 format!("each search may ask for {count} local scores, cached or not")
             }
-            Self::Time(time) => format!("each search has {:.1} s", time.as_secs_f64()),
+            Self::Time(time) => {
+                format!("each search has {:.1} s of a processor", time.as_secs_f64())
+            }
         }
     }
 }

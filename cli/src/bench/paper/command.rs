@@ -39,7 +39,7 @@ pub(crate) struct PaperArgs {
           default_values_t = Contender::USUAL)]
     searches: Vec<Contender>,
     /// What each search may do: walk:ITERATIONS (as many local scores as the printed walk asks for
-    /// in so many iterations), evaluations:N or time:T
+    /// in so many iterations), evaluations:N or time:T (of a processor)
     #[arg(long, value_name = "RULE", default_value = "walk:500000")]
     budget: BudgetRule,
     /// Seed of the rows and of the order of columns

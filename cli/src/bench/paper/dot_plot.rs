@@ -30,6 +30,7 @@ pub(super) struct DotLine {
 const WIDTH: u32 = 400;
 const LINE: u32 = 30;
 const AROUND: u32 = 70;
+const PRINTED: RGBColor = RGBColor(130, 130, 130);
 
 /// Draws the panels as SVG, three in a row, all with the same scale.
 pub(super) fn draw(title: &str, panels: &[DotPanel], from: f64, to: f64) -> Result<String, String> {
@@ -70,7 +71,9 @@ fn draw_panel(panel: &DotPanel, area: &Area<'_>, from: f64, to: f64) -> Result<(
     };
     chart
         .configure_mesh()
-        .max_light_lines(0)
+        // None of them, but an axis of whole numbers can't count to none.
+        .max_light_lines(1)
+        .light_line_style(TRANSPARENT)
         .bold_line_style(RGBColor(228, 228, 228))
         .x_labels(6)
         .y_labels(panel.lines.len() + 2)
@@ -79,45 +82,28 @@ fn draw_panel(panel: &DotPanel, area: &Area<'_>, from: f64, to: f64) -> Result<(
         .y_label_formatter(&name)
         .draw()
         .map_err(|error| error.to_string())?;
-    let grey = RGBColor(130, 130, 130);
+    // Dots lie a few pixels off their line, so they are placed by pixel. Those of a chart count from
+    // the corner of the whole picture, those of an area from its own.
+    let (columns, rows) = area.get_pixel_range();
+    let place = |at: (f64, i32), below: i32| {
+        let (x, y) = chart.backend_coord(&at);
+        (x - columns.start, y - rows.start + below)
+    };
     for (line, at) in panel.lines.iter().zip(0i32..) {
-        for (value, below, colour) in [(line.ours, -4, line.colour), (line.printed, 5, grey)] {
+        for (value, below, style) in [
+            (line.ours, -4, line.colour.filled()),
+            (line.printed, 5, PRINTED.stroke_width(1)),
+        ] {
             let Some((mean, spread)) = value else {
                 continue;
             };
-            let ends = [mean - spread, mean + spread].map(|end| end.clamp(from, to));
-            let middle = mean.clamp(from, to);
-            let place = |x: f64| {
-                let (x, y) = chart.backend_coord(&(x, at));
-                (x, y + below)
-            };
-            let whisker = vec![place(ends[0]), place(ends[1])];
-            let dot = if below < 0 {
-                Circle::new(place(middle), 4, colour.filled())
-            } else {
-                Circle::new(place(middle), 4, colour.stroke_width(1))
-            };
-            // Pixels of the whole picture: the panel's area begins elsewhere.
-            let root = area.strip_coord_spec();
-            let (left, top) = (
-                area.get_pixel_range().0.start,
-                area.get_pixel_range().1.start,
-            );
-            let moved = |(x, y): (i32, i32)| (x - left, y - top);
-            root.draw(&PathElement::new(
-                whisker.into_iter().map(moved).collect::<Vec<_>>(),
-                colour.stroke_width(2),
-            ))
-            .map_err(|error| error.to_string())?;
-            let centre = moved(place(middle));
-            let dot = if below < 0 {
-                drop(dot);
-                Circle::new(centre, 4, colour.filled())
-            } else {
-                drop(dot);
-                Circle::new(centre, 4, colour.stroke_width(1))
-            };
-            root.draw(&dot).map_err(|error| error.to_string())?;
+            let [low, middle, high] =
+                [mean - spread, mean, mean + spread].map(|value| (value.clamp(from, to), at));
+            let whisker = vec![place(low, below), place(high, below)];
+            area.draw(&PathElement::new(whisker, style.color.stroke_width(2)))
+                .map_err(|error| error.to_string())?;
+            area.draw(&Circle::new(place(middle, below), 4, style))
+                .map_err(|error| error.to_string())?;
         }
     }
     Ok(())

@@ -181,7 +181,7 @@ mod tests {
     #[test]
     fn kept_runs_come_back_to_the_bit_and_a_cut_line_is_passed_over() {
         let folder = tempfile::tempdir().unwrap();
-        let mut one = trial("asia", Contender::Ga, 1, -2281.253_194_696_253_6);
+        let mut one = trial("asia", Contender::Ga, 1, -2281.2531946962536);
         one.metrics.auc = 1.0 / 3.0;
         let two = trial("sachs", Contender::Paper100, 2, -0.1);
         let (journal, kept) = Journal::open(folder.path(), &HERE).unwrap();

@@ -113,7 +113,8 @@ fn short(value: f64) -> String {
 pub(super) fn draw(picture: &LinePicture) -> Result<String, String> {
     let columns = picture.columns.clamp(1, picture.panels.len().max(1));
     let rows = picture.panels.len().div_ceil(columns).max(1);
-    let width = PANEL.0 * u32::try_from(columns).unwrap_or(1);
+    // Wide enough for the title and the names, however few panels there are.
+    let width = (PANEL.0 * u32::try_from(columns).unwrap_or(1)).max(840);
     let height = PANEL.1 * u32::try_from(rows).unwrap_or(1) + 34 + STRIP;
     let mut svg = String::new();
     {
@@ -183,7 +184,7 @@ fn draw_panel(panel: &LinePanel, area: &Area<'_>) -> Result<(), DrawError> {
         let is_band = line.points.iter().any(|(_, [low, _, high])| low < high);
         if is_band {
             chart
-                .draw_series([Polygon::new(band, line.colour.mix(0.14).filled())])
+                .draw_series([Polygon::new(band, line.colour.mix(0.12).filled())])
                 .map_err(|error| error.to_string())?;
         }
         let middle: Vec<(f64, f64)> = line

@@ -16,7 +16,7 @@ pub(super) const STRIP: u32 = 30;
 pub(super) fn colour(search: Contender) -> RGBColor {
     let (r, g, b) = match search {
         Contender::Ga => (148, 103, 189),
-        Contender::Hc => (120, 120, 120),
+        Contender::Hc => (140, 86, 75),
         Contender::Sa => (227, 119, 194),
         Contender::Iwo => (44, 160, 44),
         Contender::Ftta => (188, 150, 20),
@@ -24,9 +24,9 @@ pub(super) fn colour(search: Contender) -> RGBColor {
         Contender::Paper => (214, 39, 40),
         Contender::Rlbayes => (20, 80, 180),
         Contender::HcRestarts => (40, 40, 40),
-        Contender::Tabu => (140, 86, 75),
-        Contender::Paper100 => (250, 170, 90),
-        Contender::Paper500 => (235, 110, 60),
+        Contender::Tabu => (120, 120, 120),
+        Contender::Paper100 => (40, 120, 200),
+        Contender::Paper500 => (50, 160, 60),
     };
     RGBColor(r, g, b)
 }

@@ -65,9 +65,7 @@ pub(super) fn mean_ranks(blocks: &[Vec<f64>], direction: Direction) -> Vec<f64> 
                 Direction::HigherIsBetter => other > value,
                 Direction::LowerIsBetter => other < value,
             });
-            let equal = block
-                .iter()
-                .filter(|other| other.total_cmp(&&value).is_eq());
+            let equal = block.iter().filter(|other| other.total_cmp(&value).is_eq());
             *sum += better.count() as f64 + (equal.count() as f64 + 1.0) / 2.0;
         }
     }
