@@ -154,6 +154,18 @@ impl ChainCore {
         }
     }
 
+    /// Returns what is stored of a chain that stands on one network: nothing of it where a budget
+    /// has just ended in the middle of its sweep.
+    #[must_use]
+    pub fn save_standing(&self, position: Option<&Position>, integers: Vec<u64>) -> SavedChain {
+        let current = position.filter(|position| position.is_fresh());
+        SavedChain {
+            rows: current.map(Position::row).into_iter().collect(),
+            integers,
+            ..self.save()
+        }
+    }
+
     /// Returns what is common to all stored chains.
     #[must_use]
     pub fn save(&self) -> SavedChain {

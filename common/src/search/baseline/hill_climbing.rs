@@ -131,15 +131,8 @@ impl Chain for HillClimbing {
     }
 
     fn save(&self) -> SavedChain {
-        let current = self
-            .position
-            .as_ref()
-            .filter(|position| position.is_fresh());
-        SavedChain {
-            rows: current.map(Position::row).into_iter().collect(),
-            integers: vec![self.restarts_made],
-            ..self.core.save()
-        }
+        self.core
+            .save_standing(self.position.as_ref(), vec![self.restarts_made])
     }
 }
 

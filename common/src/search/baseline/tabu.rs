@@ -184,16 +184,9 @@ impl Chain for Tabu {
     }
 
     fn save(&self) -> SavedChain {
-        let current = self
-            .position
-            .as_ref()
-            .filter(|position| position.is_fresh());
         let integers = std::iter::once(self.without_gain).chain(self.visited.iter().copied());
-        SavedChain {
-            rows: current.map(Position::row).into_iter().collect(),
-            integers: integers.collect(),
-            ..self.core.save()
-        }
+        self.core
+            .save_standing(self.position.as_ref(), integers.collect())
     }
 }
 
