@@ -21,5 +21,6 @@ mod ranks;
 mod report;
 mod results;
 mod trial;
+mod walk_table;
 
 pub(crate) use command::{PaperArgs, run};

@@ -5,6 +5,7 @@ use super::contender::Contender;
 use super::printed;
 use super::ranks::{Direction, Ranking, rank};
 use super::results::{Measure, Results, Summary, printed};
+use super::walk_table::walks;
 use crate::bench::written::Grid;
 
 /// Writes the report below its heading.
@@ -39,13 +40,18 @@ pub(super) fn body(results: &Results, pictures: &[(&str, &str)]) -> String {
         ("F1 of edges without direction", Measure::SkeletonF1, 3),
         ("Edges found", Measure::Edges, 1),
         ("Local scores asked for", Measure::Evaluations, 0),
-        ("Processor seconds", Measure::Seconds, 2),
+        ("Seconds", Measure::Seconds, 2),
     ] {
         text += &format!("\n### {title}\n\n");
         text += &by_network(results, measure, digits).markdown();
     }
     text += "\n## Mean ranks\n\n";
     text += &ranks(results);
+    let walks = walks(results);
+    if !walks.is_empty() {
+        text += "\n## Longer tables and more iterations (the paper's figure)\n\n";
+        text += &walks;
+    }
     text += "\n## By nodes and density\n\n";
     text += &by_size(results).markdown();
     text += "\n## Pictures\n\n";
@@ -258,6 +264,15 @@ fn ranks(results: &Results) -> String {
              networks the test sees only large differences.\n";
     for (name, ranking) in &rankings {
         text += &differing(name, ranking, &results.searches);
+    }
+    for (name, measure) in [("F1", Measure::F1), ("AUC", Measure::Auc)] {
+        if let Some((searches, ranking)) = printed_ranking(results, measure) {
+            let name = format!(
+                "{name} as the paper prints it (its seven alone, p = {})",
+                probability(ranking.p)
+            );
+            text += &differing(&name, &ranking, &searches);
+        }
     }
     text
 }

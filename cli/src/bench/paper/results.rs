@@ -164,8 +164,8 @@ impl Results {
         rank(&blocks, measure.direction())
     }
 
-    /// Returns the quartiles of the runs' ways at given places; a run that has found nothing yet
-    /// has no part in them, and a place where fewer than half have is left out.
+    /// Returns the quartiles of the runs' ways at given places; places where a run has found nothing
+    /// yet are left out.
     pub(super) fn bands(
         &self,
         search: Contender,
@@ -184,7 +184,7 @@ impl Results {
                     passed.last().map(&value_of)
                 })
                 .collect();
-            if 2 * values.len() < runs.len() {
+            if values.len() < runs.len() {
                 continue;
             }
             let quarter = |share| quantile(&values, share);
@@ -308,18 +308,18 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn bands_wait_for_half_of_the_runs() {
+    fn bands_wait_for_all_runs() {
         let trials = (1..=3).map(|seed| trial("asia", Contender::Ga, seed, -10.0));
         let results = results(trials.collect(), None);
         let bands = results.bands(
             Contender::Ga,
             "asia",
-            &[5.0, 15.0, 25.0, 400.0],
+            &[5.0, 25.0, 35.0, 250.0, 400.0],
             |at| at.evaluations,
             |at| at.score,
         );
         // Ways begin at 10, 20 and 30 and reach -10 at 100, 200 and 300.
         let middles: Vec<(f64, f64)> = bands.iter().map(|it| (it.at, it.quartiles[1])).collect();
-        assert_eq!(middles, [(25.0, -30.0), (400.0, -10.0)]);
+        assert_eq!(middles, [(35.0, -30.0), (250.0, -10.0), (400.0, -10.0)]);
     }
 }
