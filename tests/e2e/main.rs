@@ -10,5 +10,6 @@ mod constraints;
 mod determinism;
 mod formats;
 mod json;
+mod paper_bench;
 mod resume;
 mod scores;

@@ -8,6 +8,7 @@ mod growth;
 mod in_turn;
 mod known;
 mod learning;
+mod paper;
 mod process_cooperation;
 mod processes;
 mod runs;
@@ -40,6 +41,8 @@ Examples:
   rlbayes bench growth
   rlbayes bench learning --evaluations 50000000
   rlbayes bench scores
+  rlbayes bench paper --networks asia,child --seeds 3 --budget evaluations:20000
+
   rlbayes bench exchange --workers 1000
   rlbayes bench soak --time 2m";
 
@@ -50,6 +53,7 @@ enum Benchmark {
     Growth(growth::GrowthArgs),
     Learning(learning::LearningArgs),
     Scores(scores::ScoresArgs),
+    Paper(paper::PaperArgs),
     Exchange(exchange_load::ExchangeArgs),
     Soak(soak::SoakArgs),
 }
@@ -62,6 +66,7 @@ pub(crate) fn run(command: &BenchCommand, interrupt: &AtomicBool) -> Result<(), 
         Benchmark::Growth(args) => growth::run(args, interrupt),
         Benchmark::Learning(args) => learning::run(args, interrupt),
         Benchmark::Scores(args) => scores::run(args, interrupt),
+        Benchmark::Paper(args) => paper::run(args, interrupt),
         Benchmark::Exchange(args) => exchange_load::run(args, interrupt),
         Benchmark::Soak(args) => soak::run(args, interrupt),
     }
