@@ -26,11 +26,11 @@ use chains::ChainState;
 use membership::Membership;
 use rlbayes_common::elite::{EliteRow, Pool};
 use rlbayes_common::exchange::{ChainCounters, StoredChain};
-use rlbayes_common::ids::{ChainId, Incarnation, Round};
+use rlbayes_common::ids::{ChainId, Incarnation, Round, WorkerId};
 use rlbayes_common::score::LogScore;
 use rlbayes_common::search::{SeedCounts, Spent, StoppedBy};
 use rounds::Rounds;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use view::Curve;
 
@@ -110,6 +110,8 @@ pub struct State {
     pool: Pool,
     chains: BTreeMap<ChainId, ChainState>,
     members: Membership,
+    /// Chains that a worker was given and has not reported on.
+    unconfirmed: BTreeSet<(WorkerId, ChainId)>,
     rounds: Rounds,
     record: Option<Record>,
     curve: Curve,
@@ -142,6 +144,7 @@ impl State {
                 .map(|chain| (ChainId(chain), ChainState::new()))
                 .collect(),
             members: Membership::default(),
+            unconfirmed: BTreeSet::new(),
             rounds: Rounds::default(),
             record: None,
             curve: Curve::default(),

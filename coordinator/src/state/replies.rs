@@ -1,6 +1,5 @@
 //! What workers are told: their chains, and how these go on.
 
-use super::chains::Held;
 use super::plan::{ChainCount, Pace};
 use super::{Refusal, State, WHOEVER};
 use rlbayes_common::exchange::{Answer, ChainCounters, ChainOrder, Exchange, Reply, Welcome};
@@ -20,7 +19,7 @@ impl State {
         Ok(Welcome {
             worker,
             lease: self.plan.lease,
-            orders: self.orders(worker, |_| true),
+            orders: self.orders(self.held_by(worker)),
             stopped_by: self.stopped_by(),
         })
     }
@@ -50,7 +49,7 @@ impl State {
         incarnation: Incarnation,
         asked: &[(ChainId, u64)],
     ) -> Result<Reply, Refusal> {
-        if self.members.find(incarnation) != Some(worker) {
+        if !self.members.has(worker, incarnation) {
             return Err(Refusal::UnknownWorker);
         }
         let answers = asked
@@ -62,7 +61,7 @@ impl State {
             .collect();
         Ok(Reply {
             answers,
-            orders: self.orders(worker, |held| !held.confirmed),
+            orders: self.orders(self.untold(worker)),
             lease: self.plan.lease,
             stopped_by: self.stopped_by(),
         })
@@ -105,17 +104,30 @@ impl State {
                 .all(|&(id, sequence)| self.answer(worker, WHOEVER, id, sequence).is_some())
     }
 
-    pub(super) fn orders(
-        &self,
-        worker: WorkerId,
-        which: impl Fn(&Held) -> bool,
-    ) -> Vec<ChainOrder> {
+    /// Returns the chains that a worker runs.
+    fn held_by(&self, worker: WorkerId) -> Vec<ChainId> {
+        let held = self.chains.iter();
+        held.filter(|(_, chain)| chain.is_held_by(worker))
+            .map(|(&id, _)| id)
+            .collect()
+    }
+
+    /// Returns the chains that a worker has not reported on since it was told of them.
+    fn untold(&self, worker: WorkerId) -> Vec<ChainId> {
+        let all = (worker, ChainId(0))..=(worker, ChainId(u32::MAX));
+        self.unconfirmed
+            .range(all)
+            .map(|&(_, chain)| chain)
+            .collect()
+    }
+
+    fn orders(&self, chains: Vec<ChainId>) -> Vec<ChainOrder> {
         if self.stopped.is_some() {
             return Vec::new();
         }
-        let held = self.chains.iter().filter_map(|(&id, chain)| {
-            let held = chain.held.as_ref()?;
-            (held.by == worker && which(held)).then_some((id, held))
+        let held = chains.into_iter().filter_map(|id| {
+            let held = self.chains.get(&id)?.held.as_ref()?;
+            Some((id, held))
         });
         held.map(|(chain, held)| ChainOrder {
             chain,

@@ -70,9 +70,7 @@ impl State {
         let is_holder = chain.is_held_by(worker);
         if is_holder {
             chain.standing = standing;
-            if let Some(held) = &mut chain.held {
-                held.confirmed = true;
-            }
+            self.unconfirmed.remove(&(worker, id));
         }
         let repeated = chain
             .answered
@@ -126,13 +124,8 @@ impl State {
         if lacks_state {
             return;
         }
-        if let Some(held) = self
-            .chains
-            .get_mut(&id)
-            .and_then(|chain| chain.held.as_mut())
-            && Some(held.by) == worker
-        {
-            held.confirmed = true;
+        if let Some(worker) = worker {
+            self.unconfirmed.remove(&(worker, id));
         }
         self.rounds.add(report);
         let running: Vec<ChainId> = self

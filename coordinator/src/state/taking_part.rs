@@ -163,6 +163,7 @@ impl State {
                 chain.held = None;
             }
         }
+        self.unconfirmed.retain(|&(by, _)| by != worker);
         commands.push(Command::Worker(worker, change));
         if self.members.alive().next().is_none() {
             self.pause_clock(now);
@@ -205,11 +206,10 @@ impl State {
             let origin = self.origin(chain);
             if let Some(state) = self.chains.get_mut(&chain) {
                 state.started = true;
-                state.held = Some(Held {
-                    by: to,
-                    origin,
-                    confirmed: false,
-                });
+                if let Some(before) = state.held.replace(Held { by: to, origin }) {
+                    self.unconfirmed.remove(&(before.by, chain));
+                }
+                self.unconfirmed.insert((to, chain));
             }
         }
     }
