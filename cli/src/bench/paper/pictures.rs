@@ -8,6 +8,7 @@ use super::palette::colour;
 use super::results::{Measure, Results, printed};
 use crate::bench::written::Grid;
 use crate::failure::Failure;
+use rlbayes_common::search::StoppedBy;
 
 /// All pictures, and the curves that some of them show.
 #[derive(Debug)]
@@ -120,7 +121,14 @@ fn gap_curves(results: &Results) -> Vec<Curve> {
         };
         let last = most(results, network, |trial| trial.evaluations);
         for &search in &results.searches {
-            let places = powers(10.0, last);
+            // A line ends where its search was stopped; one that ended by itself stays.
+            let own_end = results
+                .of(search, network)
+                .map(|trial| match trial.stopped_by {
+                    StoppedBy::Exhausted => last,
+                    _ => trial.evaluations as f64,
+                });
+            let places = powers(10.0, own_end.fold(1.0, f64::max));
             let bands = results.bands(
                 search,
                 network,
@@ -369,6 +377,27 @@ mod tests {
                 .csv()
                 .contains("asia,paper-100,auc,iterations,")
         );
+    }
+
+    #[test]
+    fn lines_end_where_their_search_was_stopped() {
+        let mut ended = trial("asia", Contender::Hc, 1, -9.0);
+        ended.stopped_by = StoppedBy::Exhausted;
+        let trials = vec![
+            ended,
+            trial("asia", Contender::Sa, 2, -9.0),
+            trial("asia", Contender::Iwo, 9, -9.0),
+        ];
+        let curves = gap_curves(&results(trials, None));
+        let end = |search| {
+            let own = curves
+                .iter()
+                .find(|it| it.search == search && it.network == "asia");
+            own.and_then(|curve| curve.bands.last()).map(|band| band.at)
+        };
+        assert_eq!(end(Contender::Sa), Some(200.0));
+        assert_eq!(end(Contender::Iwo), Some(900.0));
+        assert_eq!(end(Contender::Hc), Some(900.0));
     }
 
     #[test]
