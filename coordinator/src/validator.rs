@@ -207,7 +207,7 @@ mod tests {
         let right = row(&validator, &[(0, 1), (1, 2)]);
         let first = validator.check(&right).unwrap();
         assert_eq!(validator.check(&right).unwrap(), first);
-        assert_eq!(first.score.value(), right.score);
+        assert_eq!(first.score, LogScore::new(right.score));
     }
 
     #[test]

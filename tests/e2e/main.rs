@@ -14,6 +14,7 @@ mod formats;
 mod hostile;
 mod json;
 mod lockstep;
+mod paper_bench;
 mod resume;
 mod scores;
 mod security;

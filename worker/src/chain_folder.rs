@@ -178,9 +178,9 @@ mod tests {
         let folder = ChainFolder::open(place.path()).unwrap();
         assert_eq!(folder.belongs_to(&settings("1")), Belongs::Unknown);
         folder.begin(&settings("1")).unwrap();
-        for number in [0, 7] {
-            let snapshot = Snapshot::new(encode_chain(&chain(number)));
-            folder.write(ChainId(number as u32), &snapshot).unwrap();
+        for number in [0u32, 7] {
+            let snapshot = Snapshot::new(encode_chain(&chain(u64::from(number))));
+            folder.write(ChainId(number), &snapshot).unwrap();
         }
         fs::write(place.path().join(format!("{HALF_WRITTEN}x")), "half").unwrap();
         let folder = ChainFolder::open(place.path()).unwrap();

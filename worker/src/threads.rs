@@ -151,8 +151,7 @@ impl Chains for Threads {
         let joined = tokio::task::spawn_blocking(move || {
             let ended = handles.into_iter().map(JoinHandle::join);
             ended
-                .map(Result::unwrap_or_default)
-                .flatten()
+                .flat_map(Result::unwrap_or_default)
                 .collect::<Vec<_>>()
         });
         waiting.extend(joined.await.unwrap_or_default());

@@ -2,6 +2,7 @@
 
 use super::in_turn::{self, Arrival, Turns};
 use super::known::{ChosenTable, TableChoice};
+use super::process_cooperation;
 use super::runs::{at_least_one, in_parallel, learn_args};
 use super::statistics::median;
 use super::written::{Grid, OutFolder, heading, nats};
@@ -45,6 +46,9 @@ pub(crate) struct CooperationArgs {
     /// Runs at once; the results do not depend on it
     #[arg(long, value_name = "T", default_value_t = 1)]
     threads: u32,
+    /// Workers as processes that talk over gRPC, one chain each
+    #[arg(long)]
+    processes: bool,
     /// Folder for runs.csv and report.md
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -101,6 +105,9 @@ struct Measured {
 pub(crate) fn run(args: &CooperationArgs, interrupt: &AtomicBool) -> Result<(), Failure> {
     let mut tables = args.choice.tables(|known| known.variables() <= 250)?;
     let out = OutFolder::new(args.out.as_deref())?;
+    if args.processes {
+        return across_processes(args, &mut tables, &out, interrupt);
+    }
     let kinds: Vec<Kind> = Kind::ALL
         .into_iter()
         .filter(|kind| args.crowd_limit > 0 || matches!(kind, Kind::One | Kind::Several))
@@ -128,6 +135,46 @@ pub(crate) fn run(args: &CooperationArgs, interrupt: &AtomicBool) -> Result<(), 
         return Err(Failure::Interrupted);
     }
     Ok(())
+}
+
+/// Runs workers as processes; without FILES on win95pts alone.
+fn across_processes(
+    args: &CooperationArgs,
+    tables: &mut Vec<ChosenTable>,
+    out: &OutFolder,
+    interrupt: &AtomicBool,
+) -> Result<(), Failure> {
+    if args.choice.files.is_empty() {
+        tables.retain(|chosen| chosen.name.starts_with("win95pts_n1000"));
+    }
+    let runs = usize::try_from(3 * args.seeds).unwrap_or(usize::MAX);
+    let bar = bar_over(tables.len() * runs, true);
+    let mut text = String::new();
+    for chosen in tables.iter() {
+        let known = chosen.known.as_ref();
+        let target = args.target.or(known.map(|known| {
+            known.score
+                - if known.proven {
+                    known.tolerance
+                } else {
+                    args.within
+                }
+        }));
+        let target = target.ok_or_else(|| {
+            Failure::file(&chosen.path, "has no known score; give one by --target")
+        })?;
+        let plan = process_cooperation::Plan {
+            workers: args.chains,
+            seeds: args.seeds,
+            limit: args.limit,
+            target,
+        };
+        let grid = process_cooperation::measure(chosen, &plan, &bar, interrupt)?;
+        text += &format!("target {target:.3}\n\n{}\n", grid.markdown());
+    }
+    bar.finish_and_clear();
+    print(&text)?;
+    out.write("report.md", &(heading("Workers that cooperate") + &text))
 }
 
 fn measure(

@@ -2,7 +2,7 @@
 //! own state machine between them and a clock that counts episodes. The number of cores and their
 //! speed can't reach the result.
 
-use rlbayes_common::elite::Keying;
+use rlbayes_common::elite::{EliteRow, Keying};
 use rlbayes_common::exchange::{
     Answer, ChainCounters, ChainReport, Exchange, Hello, Standing, WorkerStatistics,
 };
@@ -48,10 +48,34 @@ pub(crate) struct Arrival {
     pub(crate) best_at: u64,
     /// Evaluations of all chains in the end.
     pub(crate) evaluations: u64,
+    /// Episodes of all chains in the end.
+    pub(crate) episodes: u64,
+}
+
+/// Who looks on.
+pub(crate) trait Onlooker {
+    /// Tells whether the chains may go on; asked before each episode of each chain.
+    fn goes_on(&mut self) -> bool;
+
+    /// Hears of a new best after so many evaluations of all chains.
+    fn record(&mut self, _evaluations: u64, _row: &EliteRow) {}
+}
+
+impl Onlooker for &AtomicBool {
+    fn goes_on(&mut self) -> bool {
+        !self.load(Relaxed)
+    }
 }
 
 /// Runs the chains; none if they were interrupted.
 pub(crate) fn run(turns: &Turns, interrupt: &AtomicBool) -> Option<Arrival> {
+    let mut onlooker = interrupt;
+    let arrival = run_watched(turns, &mut onlooker);
+    onlooker.goes_on().then_some(arrival)
+}
+
+/// Runs the chains until they end or the onlooker ends them.
+pub(crate) fn run_watched(turns: &Turns, onlooker: &mut dyn Onlooker) -> Arrival {
     let mut state = State::new(SearchPlan {
         chains: ChainCount::Fixed(turns.chains),
         seed: Seed(turns.seed),
@@ -83,16 +107,19 @@ pub(crate) fn run(turns: &Turns, interrupt: &AtomicBool) -> Option<Arrival> {
         reached: None,
         best_at: 0,
         evaluations: 0,
+        episodes: 0,
     };
     let target = turns.target.map(LogScore::new);
     for episode in 1..=turns.episodes {
         let now = Duration::from_millis(episode);
         for (at, place) in chains.iter_mut().enumerate() {
             let Some(chain) = place else { continue };
-            if interrupt.load(Relaxed) {
-                return None;
+            if !onlooker.goes_on() {
+                return arrival;
             }
+            let before = chain.core().iterations;
             let ended = make_episode(chain.as_mut(), episode);
+            arrival.episodes += chain.core().iterations - before;
             spent[at] = chain.core().evaluator.evaluations();
             arrival.evaluations = spent.iter().sum();
             exchange(&mut state, worker, at, chain.as_mut(), now);
@@ -101,9 +128,10 @@ pub(crate) fn run(turns: &Turns, interrupt: &AtomicBool) -> Option<Arrival> {
             {
                 arrival.score = best.score.value();
                 arrival.best_at = arrival.evaluations;
+                onlooker.record(arrival.evaluations, best);
                 if target.is_some_and(|target| best.score >= target) {
                     arrival.reached = Some(episode);
-                    return Some(arrival);
+                    return arrival;
                 }
             }
             if ended {
@@ -114,7 +142,7 @@ pub(crate) fn run(turns: &Turns, interrupt: &AtomicBool) -> Option<Arrival> {
             break;
         }
     }
-    Some(arrival)
+    arrival
 }
 
 /// Steps until the chain has made an episode more, the first climb being part of the first one;

@@ -263,6 +263,7 @@ mod tests {
             reached: None,
             best_at,
             evaluations: 100,
+            episodes: 10,
         }
     }
 

@@ -2,13 +2,18 @@
 //! share stands in the files that are not named after one.
 
 mod cooperation;
+mod exchange_load;
 mod gap_plot;
 mod growth;
 mod in_turn;
 mod known;
 mod learning;
+mod paper;
+mod process_cooperation;
+mod processes;
 mod runs;
 mod scores;
+mod soak;
 mod statistics;
 mod targets;
 mod tiles;
@@ -35,7 +40,11 @@ Examples:
   rlbayes bench cooperation data/win95pts_n1000_s1.csv.gz --threads 2
   rlbayes bench growth
   rlbayes bench learning --evaluations 50000000
-  rlbayes bench scores";
+  rlbayes bench scores
+  rlbayes bench paper --networks asia,child --seeds 3 --budget evaluations:20000
+
+  rlbayes bench exchange --workers 1000
+  rlbayes bench soak --time 2m";
 
 #[derive(Subcommand, Clone, Debug)]
 enum Benchmark {
@@ -44,6 +53,9 @@ enum Benchmark {
     Growth(growth::GrowthArgs),
     Learning(learning::LearningArgs),
     Scores(scores::ScoresArgs),
+    Paper(paper::PaperArgs),
+    Exchange(exchange_load::ExchangeArgs),
+    Soak(soak::SoakArgs),
 }
 
 /// Runs a benchmark.
@@ -54,5 +66,8 @@ pub(crate) fn run(command: &BenchCommand, interrupt: &AtomicBool) -> Result<(), 
         Benchmark::Growth(args) => growth::run(args, interrupt),
         Benchmark::Learning(args) => learning::run(args, interrupt),
         Benchmark::Scores(args) => scores::run(args, interrupt),
+        Benchmark::Paper(args) => paper::run(args, interrupt),
+        Benchmark::Exchange(args) => exchange_load::run(args, interrupt),
+        Benchmark::Soak(args) => soak::run(args, interrupt),
     }
 }

@@ -17,6 +17,34 @@ pub(crate) fn median(values: impl IntoIterator<Item = f64>) -> Option<f64> {
     })
 }
 
+/// Returns the mean; none of nothing.
+pub(crate) fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+/// Returns the standard deviation of a sample; none of fewer than two values.
+pub(crate) fn spread(values: &[f64]) -> Option<f64> {
+    let mean = mean(values).filter(|_| values.len() > 1)?;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    Some((squares / (values.len() - 1) as f64).sqrt())
+}
+
+/// Returns the value below which a share of all values lies, between two of them by proportion;
+/// none of nothing.
+pub(crate) fn quantile(values: &[f64], share: f64) -> Option<f64> {
+    let mut values = values.to_vec();
+    values.sort_by(f64::total_cmp);
+    let place = share.clamp(0.0, 1.0) * values.len().checked_sub(1)? as f64;
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a place in a list"
+    )]
+    let below = place.floor() as usize;
+    let above = (below + 1).min(values.len() - 1);
+    Some(values[below] + (values[above] - values[below]) * place.fract())
+}
+
 /// Returns the exponent k of y = c x^k by least squares on the logarithms; none of fewer than two
 /// different x.
 pub(crate) fn exponent(points: &[(f64, f64)]) -> Option<f64> {
@@ -51,6 +79,19 @@ mod tests {
         assert_eq!(median([3.0, 1.0, 2.0]), Some(2.0));
         assert_eq!(median([4.0, 1.0, 2.0, 3.0]), Some(2.5));
         assert_eq!(median([]), None);
+    }
+
+    #[test]
+    fn mean_spread_and_quantiles_of_a_few_numbers() {
+        let values = [2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0];
+        assert_eq!(mean(&values), Some(5.0));
+        assert!((spread(&values).unwrap() - (32.0f64 / 7.0).sqrt()).abs() < 1e-12);
+        assert_eq!(quantile(&[4.0, 1.0, 3.0, 2.0], 0.25), Some(1.75));
+        assert_eq!(quantile(&[4.0, 1.0, 3.0, 2.0], 1.0), Some(4.0));
+        assert_eq!(
+            (mean(&[]), spread(&[1.0]), quantile(&[], 0.5)),
+            (None, None, None)
+        );
     }
 
     #[test]

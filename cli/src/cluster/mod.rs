@@ -3,6 +3,7 @@
 mod certs;
 mod connect;
 mod coordinator;
+mod empty;
 mod people;
 mod result_files;
 mod shutdown;
@@ -11,6 +12,7 @@ mod worker;
 
 pub(crate) use certs::{CertsArgs, certs};
 pub(crate) use coordinator::{CoordinatorArgs, coordinator};
+pub(crate) use empty::empty_server;
 pub(crate) use people::{HealthArgs, ResultArgs, StatusArgs, health, result, status, stop};
 pub(crate) use watch::watch;
 pub(crate) use worker::{WorkerArgs, worker};

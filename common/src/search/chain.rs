@@ -3,7 +3,7 @@
 
 use super::benefits::MIN_GAIN;
 use super::position::Position;
-use super::problem::Evaluator;
+use super::problem::{Evaluator, OutOfBudget};
 use crate::elite::{EliteRow, Found};
 use crate::ids::Seed;
 use crate::random::Random;
@@ -154,6 +154,18 @@ impl ChainCore {
         }
     }
 
+    /// Returns what is stored of a chain that stands on one network: nothing of it where a budget
+    /// has just ended in the middle of its sweep.
+    #[must_use]
+    pub fn save_standing(&self, position: Option<&Position>, integers: Vec<u64>) -> SavedChain {
+        let current = position.filter(|position| position.is_fresh());
+        SavedChain {
+            rows: current.map(Position::row).into_iter().collect(),
+            integers,
+            ..self.save()
+        }
+    }
+
     /// Returns what is common to all stored chains.
     #[must_use]
     pub fn save(&self) -> SavedChain {
@@ -185,6 +197,15 @@ impl ChainCore {
             self.best_is_new = true;
         }
         better
+    }
+
+    /// Counts a step of a search each of whose steps is an iteration, and says what it did.
+    pub fn count_step(&mut self, made: Result<StepOutcome, OutOfBudget>) -> StepOutcome {
+        let outcome = made.unwrap_or(StepOutcome::OutOfBudget);
+        if outcome == StepOutcome::Ran {
+            self.iterations += 1;
+        }
+        outcome
     }
 
     /// Notes a row that is worth sharing though it is not the best.

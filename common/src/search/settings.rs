@@ -38,8 +38,9 @@ trait Visitor {
         #[expect(clippy::cast_precision_loss, reason = "checked on the way back")]
         let mut number = *value as f64;
         self.number(name, &mut number)?;
-        let fits = number >= 0.0 && number <= 9_007_199_254_740_992.0 && number.fract() == 0.0;
-        if !fits {
+        // Beyond 2^53 not every whole number is one that travels.
+        let fits = (0.0..=9_007_199_254_740_992.0).contains(&number);
+        if !fits || number.fract() > 0.0 {
             return Err(SettingsError::Value {
                 name,
                 value: number,

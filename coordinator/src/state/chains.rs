@@ -26,9 +26,8 @@ pub(super) struct ChainState {
 #[derive(Clone, Debug)]
 pub(super) struct Held {
     pub(super) by: WorkerId,
+    /// Where the worker is told to begin.
     pub(super) origin: Origin,
-    /// Whether the worker has reported on it since; until then it is told again.
-    pub(super) confirmed: bool,
 }
 
 /// How a report was answered.

@@ -163,6 +163,13 @@ impl Membership {
         self.workers.iter().map(|(&id, worker)| (id, worker))
     }
 
+    /// Tells whether a worker takes part under an incarnation.
+    pub(super) fn has(&self, id: WorkerId, incarnation: Incarnation) -> bool {
+        self.workers
+            .get(&id)
+            .is_some_and(|worker| worker.is_alive && worker.incarnation == incarnation)
+    }
+
     /// Finds a worker that takes part by its incarnation.
     pub(super) fn find(&self, incarnation: Incarnation) -> Option<WorkerId> {
         self.alive()

@@ -1,8 +1,11 @@
 use super::*;
 use rlbayes_common::elite::{Found, Keying, Structure};
-use rlbayes_common::exchange::WorkerStatistics;
+use rlbayes_common::exchange::{
+    Answer, ChainOrder, ChainReport, Exchange, Hello, Origin, Reply, Snapshot, Standing, Welcome,
+    WorkerStatistics,
+};
 use rlbayes_common::graph::Dag;
-use rlbayes_common::ids::{NodeIdx, Seed};
+use rlbayes_common::ids::{NodeIdx, Seed, WorkerId};
 use rlbayes_common::search::{Budget, SavedChain};
 use rlbayes_common::snapshot::encode_chain;
 
@@ -373,7 +376,7 @@ fn a_late_report_of_a_lost_worker_merges_like_any_other() {
     assert!(!driven.state.view(seconds(30), None).workers[0].is_alive);
     let refused = driven.exchange(31, &worker, 1, vec![report(0, 4, 10, &best((0, 1), -5.0))]);
     assert_eq!(refused, Err(Refusal::UnknownWorker));
-    assert_eq!(driven.state.best().unwrap().score.value(), -5.0);
+    assert_eq!(driven.state.best().unwrap().score, LogScore::new(-5.0));
     let back = driven.join(32, 1);
     assert_eq!(chains_of(&back.orders), [0, 1, 2]);
 }
@@ -556,7 +559,7 @@ fn after_the_loss_of_the_disk_workers_bring_their_chains_and_rows() {
         vec![report(40, 3, 10, &best((0, 1), -5.0))],
     );
     assert_eq!(refused, Err(Refusal::UnknownWorker));
-    assert_eq!(driven.state.best().unwrap().score.value(), -5.0);
+    assert_eq!(driven.state.best().unwrap().score, LogScore::new(-5.0));
     let mut back = hello(9);
     back.chains = vec![ChainId(40), ChainId(41)];
     driven.apply(2, Event::Join(back));

@@ -1,10 +1,12 @@
 //! The search as people and probes see it: a value that is made from the state and shown as it is.
 
+use super::State;
 use rlbayes_common::elite::EliteRow;
 use rlbayes_common::exchange::{ChainCounters, WorkerStatistics};
 use rlbayes_common::ids::{Round, WorkerId};
 use rlbayes_common::score::LogScore;
 use rlbayes_common::search::StoppedBy;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// What is shown of a search.
@@ -95,6 +97,58 @@ impl View {
     #[must_use]
     pub fn rate(&self) -> f64 {
         self.workers.iter().map(|worker| worker.rate).sum()
+    }
+}
+
+impl State {
+    /// Returns what people and probes see. Its diversity is the one thing that takes long; who
+    /// calls often hands in the last one.
+    #[must_use]
+    pub fn view(&self, now: Duration, diversity: Option<f64>) -> View {
+        let spent = self.spent(now);
+        let best_at = self.record.as_ref().map_or(Duration::ZERO, |r| r.at);
+        let mut held: BTreeMap<WorkerId, usize> = BTreeMap::new();
+        for by in self.chains.values().filter_map(|chain| chain.held.as_ref()) {
+            *held.entry(by.by).or_default() += 1;
+        }
+        View {
+            stage: if self.finished {
+                Stage::Finished
+            } else if self.members.alive().next().is_some() {
+                Stage::Running
+            } else {
+                Stage::Waiting
+            },
+            best: self.best().cloned(),
+            best_age: spent.time.saturating_sub(best_at),
+            best_at,
+            elapsed: spent.time,
+            counters: self.total,
+            chains: self.chains.len(),
+            pool_size: self.pool.len(),
+            diversity: diversity.unwrap_or_else(|| self.pool.diversity()),
+            seeds_sent: self.seeds_sent,
+            exchanges: self.exchanges,
+            stopped_by: self.stopped_by(),
+            time_left: self.plan.budget.time_left(&spent),
+            round: self.rounds.round(),
+            workers: self
+                .members
+                .all()
+                .map(|(id, worker)| WorkerView {
+                    id,
+                    host: worker.host.clone(),
+                    threads: worker.threads,
+                    chains: held.get(&id).copied().unwrap_or(0),
+                    rate: worker.rate(),
+                    last_exchange: now.saturating_sub(worker.last_exchange),
+                    is_alive: worker.is_alive,
+                    statistics: worker.statistics,
+                    program_version: worker.program_version.clone(),
+                })
+                .collect(),
+            curve: self.curve.points(),
+        }
     }
 }
 

@@ -246,11 +246,8 @@ impl Annealing {
 
 impl Chain for Annealing {
     fn step(&mut self) -> StepOutcome {
-        let outcome = self.try_step().unwrap_or(StepOutcome::OutOfBudget);
-        if outcome == StepOutcome::Ran {
-            self.core.iterations += 1;
-        }
-        outcome
+        let made = self.try_step();
+        self.core.count_step(made)
     }
 
     fn core(&self) -> &ChainCore {

@@ -1,7 +1,6 @@
 //! The football team training algorithm (Tian and Gai 2024) on networks: a player is a vector with
 //! a number in [0, 1] for each ordered pair of nodes, decoded to a network by adding the arcs above
-//! 1/2, highest first, where they close no cycle. Ends by its budget, or when the team has stopped
-//! changing.
+//! 1/2, highest first, where they close no cycle. Ends when the team has stopped changing, too.
 //!
 //! A training session number k = 1, 2, ... updates every player twice and the best once more:
 //!
@@ -26,17 +25,15 @@
 //! node, whatever n is (hailfinder N = 1000, 500 000 evaluations, mean of two seeds: -65500 with
 //! 0.5, -62000 with 0.25, -59500 with 0.1).
 //!
-//! A step, and so an iteration, is one player of the first team or one update of a player.
-//!
 //! The vectors take 8 n (n - 1) bytes a player, and as much again when stored:
 //! [`FootballParams::bytes`]. That is 126 MB for 30 players and 724 nodes.
 
-use super::individual::{Individual, best_of, is_frozen, load_all, save_all};
-use crate::graph::Dag;
-use crate::ids::{NodeIdx, Seed};
-use crate::search::{Chain, ChainCore, Constraints, Evaluator, OutOfBudget, Random};
-use crate::search::{SavedChain, StepOutcome, UnfitState};
-use std::sync::Arc;
+mod arc_numbers;
+
+use super::individual::{Individual, best_of};
+use super::population::{About, Belongings, Habits, Population, World};
+use crate::search::{Random, UnfitState};
+use arc_numbers::{decoded, dimensions, encoded};
 
 /// The team and its habits.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -87,13 +84,12 @@ impl FootballParams {
 }
 
 /// A chain of players; a step is one update of a player.
+pub type Football = Population<Team>;
+
+/// How a team trains.
 #[derive(Debug)]
-pub struct Football {
-    core: ChainCore,
+pub struct Team {
     params: FootballParams,
-    start: Individual,
-    frozen: bool,
-    team: Vec<Individual>,
     /// The vector of each player.
     vectors: Vec<Vec<f64>>,
     /// The group of each player in this session's group training.
@@ -105,8 +101,8 @@ pub struct Football {
     turn: usize,
     /// How many updates in a row asked for nothing.
     idle: u64,
-    /// A player whose scores are being asked for.
-    pending: Option<(Individual, Vec<f64>)>,
+    /// The vector of the player whose scores are being asked for; empty if there is none.
+    proposed: Vec<f64>,
 }
 
 /// After so many updates in a row that asked for no score the team counts as at its end: vectors
@@ -141,121 +137,16 @@ impl Role {
     }
 }
 
-impl Football {
-    /// Prepares a chain; nothing is scored before the first step.
-    #[must_use]
-    pub fn new(evaluator: Evaluator, start: Dag, seed: Seed, mut params: FootballParams) -> Self {
-        params.population = params.population.max(1);
-        params.groups = params.groups.max(1);
-        Self {
-            frozen: is_frozen(&start, evaluator.constraints()),
-            core: ChainCore::new(evaluator, seed),
-            params,
-            start: Individual::of(&start),
-            team: Vec::new(),
-            vectors: Vec::new(),
-            groups: Vec::new(),
-            session: 1,
-            turn: 0,
-            idle: 0,
-            pending: None,
-        }
-    }
-
-    /// Goes on from a stored state.
-    ///
-    /// # Errors
-    /// If the state is not one of this search.
-    pub fn resume(
-        evaluator: Evaluator,
-        start: Dag,
-        params: FootballParams,
-        saved: &SavedChain,
-    ) -> Result<Self, UnfitState> {
-        let mut chain = Self::new(evaluator, start, Seed(0), params);
-        let [pending, session, turn, idle, groups @ ..] = saved.integers.as_slice() else {
-            return Err(UnfitState);
-        };
-        let (mut all, numbers) = load_all(saved, chain.core.evaluator.constraints())?;
-        let dimensions = dimensions(chain.start.nodes());
-        let unfit_number = |number: &f64| !(0.0..=1.0).contains(number);
-        if numbers.len() != all.len() * dimensions || numbers.iter().any(unfit_number) {
-            return Err(UnfitState);
-        }
-        chain.vectors = (0..all.len())
-            .map(|at| numbers[at * dimensions..][..dimensions].to_vec())
-            .collect();
-        chain.pending = match pending {
-            0 => None,
-            1 => all.pop().zip(chain.vectors.pop()),
-            _ => return Err(UnfitState),
-        };
-        let size = chain.params.population;
-        (chain.session, chain.idle) = (*session, *idle);
-        chain.turn = usize::try_from(*turn).map_err(|_| UnfitState)?;
-        for &group in groups {
-            let group = usize::try_from(group).map_err(|_| UnfitState)?;
-            chain.groups.push(group);
-        }
-        let growing = all.len() < size;
-        let early = growing && chain.turn > 0;
-        let grouped = chain.groups.len() == size || (chain.groups.is_empty() && chain.turn <= size);
-        let fits = all.len() <= size && chain.turn <= 2 * size && *session > 0 && grouped;
-        if !fits || early || !all.iter().all(Individual::is_scored) {
-            return Err(UnfitState);
-        }
-        chain.team = all;
-        chain.core = ChainCore::resume(chain.core.evaluator, saved);
-        Ok(chain)
-    }
-
-    fn try_step(&mut self) -> Result<StepOutcome, OutOfBudget> {
-        if self.frozen && !self.team.is_empty() || self.idle >= MOST_IDLE {
-            return Ok(StepOutcome::Exhausted);
-        }
-        let (mut player, vector) = match self.pending.take() {
-            Some(pending) => pending,
-            None => self.propose(),
-        };
-        self.idle = if player.is_scored() { self.idle + 1 } else { 0 };
-        if let Err(out) = player.ask(&mut self.core.evaluator) {
-            self.pending = Some((player, vector));
-            return Err(out);
-        }
-        self.core.offer(player.score(), || player.row());
-        self.settle(player, vector);
-        Ok(StepOutcome::Ran)
-    }
-
-    fn propose(&mut self) -> (Individual, Vec<f64>) {
-        let size = self.params.population;
-        if self.team.len() < size {
-            let constraints = self.core.evaluator.constraints();
-            let random = &mut self.core.random;
-            let player = match self.team.first() {
-                None => self.start.clone(),
-                Some(start) => Individual::scattered(start, constraints, random),
-            };
-            let vector = encoded(&player, self.params.absent(player.nodes()), random);
-            return (player, vector);
-        }
-        if self.turn == size {
-            self.draw_groups();
-        }
-        let vector = match self.turn {
-            turn if turn < size => self.trained_collectively(turn),
-            turn if turn < 2 * size => self.trained_in_group(turn - size),
-            _ => self.trained_alone(),
-        };
-        let families = decoded(&vector, self.core.evaluator.constraints());
-        (Individual::from_families(families, &self.team), vector)
-    }
-
-    fn trained_collectively(&mut self, player: usize) -> Vec<f64> {
-        let best = &self.vectors[best_of(&self.team)];
-        let worst = &self.vectors[worst_of(&self.team)];
+impl Team {
+    fn trained_collectively(
+        &self,
+        player: usize,
+        members: &[Individual],
+        random: &mut Random,
+    ) -> Vec<f64> {
+        let best = &self.vectors[best_of(members)];
+        let worst = &self.vectors[worst_of(members)];
         let own = &self.vectors[player];
-        let random = &mut self.core.random;
         let role = Role::ALL[random.below(4)];
         let session = self.session as f64;
         own.iter()
@@ -266,22 +157,26 @@ impl Football {
     }
 
     /// Deals the players, in random order, out to the groups.
-    fn draw_groups(&mut self) {
+    fn draw_groups(&mut self, random: &mut Random) {
         let mut order: Vec<usize> = (0..self.params.population).collect();
-        self.core.random.shuffle(&mut order);
+        random.shuffle(&mut order);
         self.groups = vec![0; order.len()];
         for (place, player) in order.into_iter().enumerate() {
             self.groups[player] = place % self.params.groups;
         }
     }
 
-    fn trained_in_group(&mut self, player: usize) -> Vec<f64> {
-        let group = self.groups[player];
-        let members: Vec<usize> = (0..self.team.len())
-            .filter(|&other| self.groups[other] == group)
+    fn trained_in_group(
+        &self,
+        player: usize,
+        members: &[Individual],
+        random: &mut Random,
+    ) -> Vec<f64> {
+        let own_group: Vec<usize> = (0..members.len())
+            .filter(|&other| self.groups[other] == self.groups[player])
             .collect();
-        let best = members[best_of(members.iter().map(|&member| &self.team[member]))];
-        let mut others: Vec<&[f64]> = members
+        let best = own_group[best_of(own_group.iter().map(|&member| &members[member]))];
+        let mut others: Vec<&[f64]> = own_group
             .iter()
             .filter(|&&member| member != player)
             .map(|&member| self.vectors[member].as_slice())
@@ -293,39 +188,134 @@ impl Football {
             best: &self.vectors[best],
             others,
         };
-        group.train(&self.vectors[player], &self.params, &mut self.core.random)
+        group.train(&self.vectors[player], &self.params, random)
     }
 
-    fn trained_alone(&mut self) -> Vec<f64> {
+    fn trained_alone(&self, members: &[Individual], random: &mut Random) -> Vec<f64> {
         let share = 1.0 / self.session as f64;
-        let random = &mut self.core.random;
-        self.vectors[best_of(&self.team)]
+        self.vectors[best_of(members)]
             .iter()
             .map(|&own| alone(own, share, random).clamp(0.0, 1.0))
             .collect()
     }
+}
 
-    fn settle(&mut self, player: Individual, vector: Vec<f64>) {
-        let size = self.params.population;
-        if self.team.len() < size {
-            self.team.push(player);
-            self.vectors.push(vector);
-            return;
+impl Habits for Team {
+    type Params = FootballParams;
+
+    fn new(mut params: FootballParams) -> Self {
+        params.population = params.population.max(1);
+        params.groups = params.groups.max(1);
+        Self {
+            params,
+            vectors: Vec::new(),
+            groups: Vec::new(),
+            session: 1,
+            turn: 0,
+            idle: 0,
+            proposed: Vec::new(),
         }
+    }
+
+    fn first_size(&self) -> usize {
+        self.params.population
+    }
+
+    fn welcome(&mut self, member: &Individual, world: World<'_>) {
+        let absent = self.params.absent(member.nodes());
+        self.vectors.push(encoded(member, absent, world.random));
+    }
+
+    fn propose(&mut self, members: &[Individual], world: World<'_>) -> Vec<Individual> {
+        let size = self.params.population;
+        if self.turn == size {
+            self.draw_groups(world.random);
+        }
+        self.proposed = match self.turn {
+            turn if turn < size => self.trained_collectively(turn, members, world.random),
+            turn if turn < 2 * size => self.trained_in_group(turn - size, members, world.random),
+            _ => self.trained_alone(members, world.random),
+        };
+        let families = decoded(&self.proposed, world.constraints);
+        let player = Individual::from_families(families, members);
+        self.idle = if player.is_scored() { self.idle + 1 } else { 0 };
+        vec![player]
+    }
+
+    fn settle(
+        &mut self,
+        members: &mut Vec<Individual>,
+        proposed: Vec<Individual>,
+        _world: World<'_>,
+    ) -> Vec<Individual> {
+        let size = self.params.population;
         let place = if self.turn < 2 * size {
             self.turn % size
         } else {
-            best_of(&self.team)
+            best_of(members.iter())
         };
-        if player.score() > self.team[place].score() {
-            self.team[place] = player;
-            self.vectors[place] = vector;
+        let vector = std::mem::take(&mut self.proposed);
+        for player in proposed {
+            if player.score() > members[place].score() {
+                members[place] = player;
+                self.vectors[place].clone_from(&vector);
+            }
         }
         self.turn += 1;
         if self.turn > 2 * size {
             self.turn = 0;
             self.session += 1;
         }
+        Vec::new()
+    }
+
+    fn is_over(&self) -> bool {
+        self.idle >= MOST_IDLE
+    }
+
+    fn save(&self) -> Belongings {
+        let mut integers = vec![self.session, self.turn as u64, self.idle];
+        integers.extend(self.groups.iter().map(|&group| group as u64));
+        let numbers = self.vectors.iter().flatten().chain(&self.proposed);
+        Belongings {
+            individuals: Vec::new(),
+            integers,
+            numbers: numbers.copied().collect(),
+        }
+    }
+
+    fn load(&mut self, stored: Belongings, about: About) -> Result<(), UnfitState> {
+        let [session, turn, idle, groups @ ..] = stored.integers.as_slice() else {
+            return Err(UnfitState);
+        };
+        let length = dimensions(about.nodes);
+        let unfit = |number: &f64| !(0.0..=1.0).contains(number);
+        let vectors = about.members + about.pending;
+        if about.pending > 1
+            || stored.numbers.len() != vectors * length
+            || stored.numbers.iter().any(unfit)
+        {
+            return Err(UnfitState);
+        }
+        let (own, proposed) = stored.numbers.split_at(about.members * length);
+        self.vectors = (0..about.members)
+            .map(|at| own[at * length..][..length].to_vec())
+            .collect();
+        self.proposed = proposed.to_vec();
+        (self.session, self.idle) = (*session, *idle);
+        self.turn = usize::try_from(*turn).map_err(|_| UnfitState)?;
+        for &group in groups {
+            self.groups
+                .push(usize::try_from(group).map_err(|_| UnfitState)?);
+        }
+        let size = self.params.population;
+        let early = about.members < size && self.turn > 0;
+        let grouped = self.groups.len() == size || self.groups.is_empty() && self.turn <= size;
+        let fits = about.members <= size && self.turn <= 2 * size && *session > 0 && grouped;
+        if !fits || early || !stored.individuals.is_empty() {
+            return Err(UnfitState);
+        }
+        Ok(())
     }
 }
 
@@ -374,143 +364,6 @@ fn worst_of(team: &[Individual]) -> usize {
         .enumerate()
         .min_by_key(|(place, player)| (player.score(), *place));
     worst.map_or(0, |(place, _)| place)
-}
-
-/// Returns the number of ordered pairs.
-fn dimensions(nodes: usize) -> usize {
-    nodes * nodes.saturating_sub(1)
-}
-
-/// Returns the pair of a dimension.
-fn pair(dimension: usize, nodes: usize) -> (NodeIdx, NodeIdx) {
-    let (from, rest) = (dimension / (nodes - 1), dimension % (nodes - 1));
-    let to = if rest < from { rest } else { rest + 1 };
-    (NodeIdx::new(from), NodeIdx::new(to))
-}
-
-/// Draws a vector that stands for a network: its arcs get numbers in (1/2, 1], all other pairs
-/// numbers below `absent`.
-fn encoded(network: &Individual, absent: f64, random: &mut Random) -> Vec<f64> {
-    let n = network.nodes();
-    (0..dimensions(n))
-        .map(|dimension| {
-            let (from, to) = pair(dimension, n);
-            let unit = random.unit();
-            if network.has_edge(from, to) {
-                1.0 - unit / 2.0
-            } else {
-                unit * absent
-            }
-        })
-        .collect()
-}
-
-/// Returns the families of the network that a vector stands for: first the required arcs, then
-/// those above 1/2 in falling order, the earlier pair of equals first, where constraints and
-/// acyclicity allow them.
-fn decoded(vector: &[f64], constraints: &Constraints) -> Vec<Arc<[NodeIdx]>> {
-    let n = constraints.nodes();
-    let mut families: Vec<Vec<NodeIdx>> = vec![Vec::new(); n];
-    let mut below = Descendants::none(n);
-    for (from, to) in constraints.required().edges() {
-        below.add(from, to);
-        families[to.index()].push(from);
-    }
-    let mut falling: Vec<usize> = (0..vector.len()).filter(|&at| vector[at] > 0.5).collect();
-    falling.sort_by(|&a, &b| vector[b].total_cmp(&vector[a]).then(a.cmp(&b)));
-    for dimension in falling {
-        let (from, to) = pair(dimension, n);
-        let room = families[to.index()].len() < constraints.max_parents();
-        let wanted = constraints.is_allowed(from, to) && !constraints.is_required(from, to);
-        if room && wanted && !below.has(to, from) {
-            below.add(from, to);
-            families[to.index()].push(from);
-        }
-    }
-    families
-        .into_iter()
-        .map(|mut family| {
-            family.sort_unstable();
-            family.into()
-        })
-        .collect()
-}
-
-/// Who is below whom in a graph that only grows: decoding may add most of n^2 / 2 arcs, and asks
-/// before each.
-struct Descendants {
-    words: usize,
-    bits: Vec<u64>,
-}
-
-impl Descendants {
-    fn none(nodes: usize) -> Self {
-        let words = nodes.div_ceil(64);
-        Self {
-            words,
-            bits: vec![0; nodes * words],
-        }
-    }
-
-    fn has(&self, above: NodeIdx, below: NodeIdx) -> bool {
-        let below = below.index();
-        self.bits[above.index() * self.words + below / 64] >> (below % 64) & 1 == 1
-    }
-
-    fn add(&mut self, from: NodeIdx, to: NodeIdx) {
-        if self.has(from, to) {
-            return;
-        }
-        let mut more = self.bits[to.index() * self.words..][..self.words].to_vec();
-        more[to.index() / 64] |= 1 << (to.index() % 64);
-        let (word, bit) = (from.index() / 64, from.index() % 64);
-        for (node, known) in self.bits.chunks_mut(self.words).enumerate() {
-            if node == from.index() || known[word] >> bit & 1 == 1 {
-                for (known, more) in known.iter_mut().zip(&more) {
-                    *known |= more;
-                }
-            }
-        }
-    }
-}
-
-impl Chain for Football {
-    fn step(&mut self) -> StepOutcome {
-        let outcome = self.try_step().unwrap_or(StepOutcome::OutOfBudget);
-        if outcome == StepOutcome::Ran {
-            self.core.iterations += 1;
-        }
-        outcome
-    }
-
-    fn core(&self) -> &ChainCore {
-        &self.core
-    }
-
-    fn core_mut(&mut self) -> &mut ChainCore {
-        &mut self.core
-    }
-
-    fn save(&self) -> SavedChain {
-        let pending = u64::from(self.pending.is_some());
-        let mut integers = vec![pending, self.session, self.turn as u64, self.idle];
-        integers.extend(self.groups.iter().map(|&group| group as u64));
-        let mut saved = SavedChain {
-            integers,
-            ..self.core.save()
-        };
-        save_all(
-            self.team
-                .iter()
-                .chain(self.pending.iter().map(|(player, _)| player)),
-            &mut saved,
-        );
-        let pending = self.pending.iter().map(|(_, vector)| vector);
-        saved
-            .numbers
-            .extend(self.vectors.iter().chain(pending).flatten());
-        saved
-    }
 }
 
 #[cfg(test)]

@@ -78,7 +78,13 @@ impl HillClimbing {
             Some(position) => position,
             none => none.insert(Position::new(self.start.clone(), &mut self.core.evaluator)?),
         };
+        let was_fresh = position.is_fresh();
+        position.refresh(&mut self.core.evaluator)?;
         self.core.offer(position.score(), || position.row());
+        if !was_fresh {
+            // The operation or restart in whose sweep the budget had ended is made now.
+            return Ok(StepOutcome::Ran);
+        }
         if position.climb_step(&mut self.core.evaluator, &mut self.core.random)? {
             self.core.offer(position.score(), || position.row());
             return Ok(StepOutcome::Ran);
@@ -86,7 +92,6 @@ impl HillClimbing {
         if self.restarts_made == self.params.restarts {
             return Ok(StepOutcome::Exhausted);
         }
-        self.restarts_made += 1;
         self.perturb_best()?;
         Ok(StepOutcome::Ran)
     }
@@ -97,6 +102,7 @@ impl HillClimbing {
         };
         let families = best.structure.families().to_vec();
         position.move_to(&families, &mut self.core.evaluator)?;
+        self.restarts_made += 1;
         let mut reach = Reach::default();
         for _ in 0..self.params.perturb {
             let constraints = self.core.evaluator.constraints();
@@ -112,11 +118,8 @@ impl HillClimbing {
 
 impl Chain for HillClimbing {
     fn step(&mut self) -> StepOutcome {
-        let outcome = self.try_step().unwrap_or(StepOutcome::OutOfBudget);
-        if outcome == StepOutcome::Ran {
-            self.core.iterations += 1;
-        }
-        outcome
+        let made = self.try_step();
+        self.core.count_step(made)
     }
 
     fn core(&self) -> &ChainCore {
@@ -128,14 +131,65 @@ impl Chain for HillClimbing {
     }
 
     fn save(&self) -> SavedChain {
-        let current = self
-            .position
-            .as_ref()
-            .filter(|position| position.is_fresh());
-        SavedChain {
-            rows: current.map(Position::row).into_iter().collect(),
-            integers: vec![self.restarts_made],
-            ..self.core.save()
+        self.core
+            .save_standing(self.position.as_ref(), vec![self.restarts_made])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{evaluator, table_of};
+    use super::*;
+    use crate::search::MIN_GAIN;
+
+    fn chain(restarts: u64, perturb: u64, seed: u64) -> HillClimbing {
+        let params = HillClimbingParams { restarts, perturb };
+        let evaluator = evaluator(&table_of(7, 4));
+        HillClimbing::new(evaluator, Dag::empty(7), Seed(seed), params)
+    }
+
+    #[test]
+    fn every_operation_gains_and_the_end_has_none_that_does() {
+        let mut chain = chain(0, 1, 1);
+        let mut before = f64::NEG_INFINITY;
+        while chain.step() == StepOutcome::Ran {
+            let score = chain.position.as_ref().unwrap().score().value();
+            assert!(score > before + MIN_GAIN);
+            before = score;
         }
+        let position = chain.position.as_mut().unwrap();
+        let mut free_reversals = 0;
+        for number in 0..Operation::count(7) {
+            let operation = Operation::from_number(number, 7);
+            let gain = position.legal_gain(operation);
+            assert!(gain.is_none_or(|gain| gain <= MIN_GAIN));
+            let free = gain.is_some_and(|gain| gain.abs() <= MIN_GAIN);
+            free_reversals += u32::from(free && matches!(operation, Operation::Reverse(..)));
+        }
+        assert!(
+            free_reversals > 0,
+            "reversals that gain nothing are left alone"
+        );
+    }
+
+    #[test]
+    fn it_starts_again_as_often_as_told_from_near_the_best() {
+        let mut chain = chain(5, 2, 3);
+        let mut restarts = 0;
+        loop {
+            let made = chain.restarts_made;
+            if chain.step() != StepOutcome::Ran {
+                break;
+            }
+            if chain.restarts_made > made {
+                restarts += 1;
+                let best = chain.core().best().unwrap().structure.to_dag().unwrap();
+                let dag = chain.position.as_ref().unwrap().dag();
+                let differ = dag.edges().filter(|&(a, b)| !best.has_edge(a, b)).count();
+                let lost = best.edges().filter(|&(a, b)| !dag.has_edge(a, b)).count();
+                assert!(differ.max(lost) <= 2, "two operations away");
+            }
+        }
+        assert_eq!(restarts, 5);
     }
 }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 /// A network and what is known of its score.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Individual {
+pub struct Individual {
     families: Vec<Arc<[NodeIdx]>>,
     /// By node: the local score, or [`UNKNOWN`].
     locals: Vec<f64>,

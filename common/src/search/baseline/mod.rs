@@ -6,6 +6,7 @@ mod genetic;
 mod hill_climbing;
 mod individual;
 mod particles;
+mod population;
 mod repair;
 mod tabu;
 #[cfg(test)]

@@ -83,25 +83,24 @@ impl Tabu {
             Some(position) => position,
             None => Position::new(self.start.clone(), &mut self.core.evaluator)?,
         };
-        self.core.offer(position.score(), || position.row());
         if self.visited.is_empty() {
+            self.core.offer(position.score(), || position.row());
             self.visited.push_back(key_of(position.dag()));
         }
-        let patient = self.without_gain < self.params.patience;
-        let next = if patient {
-            self.best_allowed(&mut position)
-        } else {
-            None
-        };
-        let Some((operation, key)) = next else {
-            self.position = Some(position);
-            return Ok(StepOutcome::Exhausted);
-        };
-        position.apply(operation, &self.core.evaluator);
+        // A budget may have ended in the middle of the last sweep: then the operation is made.
+        if position.is_fresh() {
+            let patient = self.without_gain < self.params.patience;
+            let next = patient.then(|| self.best_allowed(&mut position)).flatten();
+            let Some(operation) = next else {
+                self.position = Some(position);
+                return Ok(StepOutcome::Exhausted);
+            };
+            position.apply(operation, &self.core.evaluator);
+        }
         let refreshed = position.refresh(&mut self.core.evaluator);
         let position = self.position.insert(position);
         refreshed?;
-        self.visited.push_back(key);
+        self.visited.push_back(key_of(position.dag()));
         if self.visited.len() > self.params.list {
             self.visited.pop_front();
         }
@@ -114,32 +113,32 @@ impl Tabu {
     }
 
     /// Returns the best legal operation that leads to no remembered network, ties at random.
-    fn best_allowed(&mut self, position: &mut Position) -> Option<(Operation, u64)> {
+    fn best_allowed(&mut self, position: &mut Position) -> Option<Operation> {
         let n = position.dag().nodes();
         let here = key_of(position.dag());
-        let mut best: Option<(f64, Operation, u64)> = None;
+        let mut best: Option<(f64, Operation)> = None;
         let mut ties = 0;
         for number in 0..Operation::count(n) {
             let operation = Operation::from_number(number, n);
             let Some(gain) = position.legal_gain(operation) else {
                 continue;
             };
-            if best.is_some_and(|(known, _, _)| gain < known) {
+            if best.is_some_and(|(known, _)| gain < known) {
                 continue;
             }
             let key = key_after(position.dag(), operation, here);
             if self.visited.contains(&key) {
                 continue;
             }
-            if best.is_none_or(|(known, _, _)| gain > known) {
+            if best.is_none_or(|(known, _)| gain > known) {
                 ties = 0;
             }
             ties += 1;
             if self.core.random.below(ties) == 0 {
-                best = Some((gain, operation, key));
+                best = Some((gain, operation));
             }
         }
-        best.map(|(_, operation, key)| (operation, key))
+        best.map(|(_, operation)| operation)
     }
 }
 
@@ -172,11 +171,8 @@ fn key_after(dag: &Dag, operation: Operation, key: u64) -> u64 {
 
 impl Chain for Tabu {
     fn step(&mut self) -> StepOutcome {
-        let outcome = self.try_step().unwrap_or(StepOutcome::OutOfBudget);
-        if outcome == StepOutcome::Ran {
-            self.core.iterations += 1;
-        }
-        outcome
+        let made = self.try_step();
+        self.core.count_step(made)
     }
 
     fn core(&self) -> &ChainCore {
@@ -188,15 +184,63 @@ impl Chain for Tabu {
     }
 
     fn save(&self) -> SavedChain {
-        let current = self
-            .position
-            .as_ref()
-            .filter(|position| position.is_fresh());
         let integers = std::iter::once(self.without_gain).chain(self.visited.iter().copied());
-        SavedChain {
-            rows: current.map(Position::row).into_iter().collect(),
-            integers: integers.collect(),
-            ..self.core.save()
+        self.core
+            .save_standing(self.position.as_ref(), integers.collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{evaluator, table_of};
+    use super::*;
+
+    #[test]
+    fn remembered_networks_are_not_visited_again_and_patience_ends_it() {
+        let params = TabuParams {
+            list: 12,
+            patience: 30,
+        };
+        let table = table_of(6, 3);
+        let mut chain = Tabu::new(evaluator(&table), Dag::empty(6), Seed(1), params);
+        let mut way: Vec<Dag> = vec![Dag::empty(6)];
+        let mut since_best = 0;
+        let mut losses = 0;
+        let mut before = f64::NEG_INFINITY;
+        loop {
+            let best = chain.core().best().map(|row| row.score);
+            if chain.step() != StepOutcome::Ran {
+                break;
+            }
+            let position = chain.position.as_ref().unwrap();
+            let remembered = &way[way.len().saturating_sub(12)..];
+            assert!(!remembered.contains(position.dag()));
+            way.push(position.dag().clone());
+            losses += u32::from(position.score().value() < before);
+            before = position.score().value();
+            let start = way.len() == 2;
+            since_best = if start || chain.core().best().map(|row| row.score) > best {
+                0
+            } else {
+                since_best + 1
+            };
+        }
+        assert_eq!(since_best, 30, "stops when patience is used up");
+        assert!(losses > 5, "goes on though it loses");
+    }
+
+    #[test]
+    fn keys_after_an_operation_are_those_of_the_network_after_it() {
+        let constraints = crate::search::Constraints::none(5);
+        let mut random = crate::search::Random::new(Seed(2));
+        let mut reach = crate::graph::Reach::default();
+        let mut dag = Dag::empty(5);
+        for _ in 0..200 {
+            let drawn = Operation::draw_legal(&dag, &constraints, &mut random, &mut reach);
+            let operation = drawn.unwrap();
+            let foretold = key_after(&dag, operation, key_of(&dag));
+            operation.apply(&mut dag, &mut reach);
+            assert_eq!(foretold, key_of(&dag));
         }
     }
 }

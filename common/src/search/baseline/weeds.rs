@@ -1,16 +1,11 @@
 //! Invasive weed optimisation (Mehrabian and Lucas 2006): the better a weed, the more seeds it
 //! makes; seeds fall a random number of operations away from it, fewer as time goes on; parents
-//! and seeds compete for the places of the colony. The first colony is the start network and
-//! random walks from it. Ends only by its budget.
-//!
-//! A step, and so an iteration, is one weed of the first colony or one seed.
+//! and seeds compete for the places of the colony.
 
-use super::individual::{Individual, is_frozen, load_all, save_all, split_any, split_scored};
-use crate::graph::Dag;
-use crate::ids::Seed;
+use super::individual::Individual;
+use super::population::{About, Belongings, Habits, Population, World};
 use crate::score::LogScore;
-use crate::search::{Chain, ChainCore, Evaluator, OutOfBudget, Random};
-use crate::search::{SavedChain, StepOutcome, UnfitState};
+use crate::search::{Random, UnfitState};
 
 /// How a colony grows and spreads.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -84,119 +79,82 @@ impl WeedsParams {
 }
 
 /// A chain of weeds; a step is one seed.
+pub type Weeds = Population<Colony>;
+
+/// How a colony seeds.
 #[derive(Debug)]
-pub struct Weeds {
-    core: ChainCore,
+pub struct Colony {
     params: WeedsParams,
-    start: Individual,
-    frozen: bool,
-    colony: Vec<Individual>,
     /// This generation's seeds so far.
     seeds: Vec<Individual>,
-    /// A seed whose scores are being asked for.
-    pending: Option<Individual>,
     generation: u64,
 }
 
-impl Weeds {
-    /// Prepares a chain; nothing is scored before the first step.
-    #[must_use]
-    pub fn new(evaluator: Evaluator, start: Dag, seed: Seed, mut params: WeedsParams) -> Self {
+impl Habits for Colony {
+    type Params = WeedsParams;
+
+    fn new(mut params: WeedsParams) -> Self {
         params.maximum = params.maximum.max(1);
         params.initial = params.initial.clamp(1, params.maximum);
         params.seeds_most = params.seeds_most.max(1);
         params.seeds_least = params.seeds_least.min(params.seeds_most);
         Self {
-            frozen: is_frozen(&start, evaluator.constraints()),
-            core: ChainCore::new(evaluator, seed),
             params,
-            start: Individual::of(&start),
-            colony: Vec::new(),
             seeds: Vec::new(),
-            pending: None,
             generation: 0,
         }
     }
 
-    /// Goes on from a stored state.
-    ///
-    /// # Errors
-    /// If the state is not one of this search.
-    pub fn resume(
-        evaluator: Evaluator,
-        start: Dag,
-        params: WeedsParams,
-        saved: &SavedChain,
-    ) -> Result<Self, UnfitState> {
-        let mut chain = Self::new(evaluator, start, Seed(0), params);
-        let &[pending, seeds, generation] = saved.integers.as_slice() else {
-            return Err(UnfitState);
-        };
-        let (mut all, rest) = load_all(saved, chain.core.evaluator.constraints())?;
-        chain.pending = split_any(&mut all, pending)?.pop();
-        chain.seeds = split_scored(&mut all, seeds)?;
-        let colony = all.len() as u64;
-        chain.colony = split_scored(&mut all, colony)?;
-        chain.generation = generation;
-        let growing = chain.colony.len() < chain.params.initial;
-        let odd = if growing {
-            !chain.seeds.is_empty()
-        } else {
-            parent(&chain.colony, chain.seeds.len(), &chain.params).is_none()
-        };
-        if pending > 1 || odd || chain.colony.len() > chain.params.maximum || !rest.is_empty() {
-            return Err(UnfitState);
-        }
-        chain.core = ChainCore::resume(chain.core.evaluator, saved);
-        Ok(chain)
+    fn first_size(&self) -> usize {
+        self.params.initial
     }
 
-    fn try_step(&mut self) -> Result<StepOutcome, OutOfBudget> {
-        if self.frozen && !self.colony.is_empty() {
-            return Ok(StepOutcome::Exhausted);
-        }
-        let mut seed = match self.pending.take() {
-            Some(seed) => seed,
-            None => self.propose(),
+    fn propose(&mut self, members: &[Individual], world: World<'_>) -> Vec<Individual> {
+        let parent = parent(members, self.seeds.len(), &self.params);
+        let Some(weed) = parent.or(members.first()) else {
+            return Vec::new();
         };
-        if let Err(out) = seed.ask(&mut self.core.evaluator) {
-            self.pending = Some(seed);
-            return Err(out);
-        }
-        self.core.offer(seed.score(), || seed.row());
-        self.settle(seed);
-        Ok(StepOutcome::Ran)
+        let spread = self.params.spread(self.generation, weed.nodes());
+        let distance = distance(spread, world.random);
+        vec![weed.after_operations(distance, world.constraints, world.random)]
     }
 
-    fn propose(&mut self) -> Individual {
-        let spread = self.params.spread(self.generation, self.start.nodes());
-        let growing = self.colony.len() < self.params.initial;
-        let weed = if growing {
-            self.colony.first()
-        } else {
-            parent(&self.colony, self.seeds.len(), &self.params)
-        };
-        let Some(weed) = weed else {
-            return self.start.clone();
-        };
-        let constraints = self.core.evaluator.constraints();
-        if growing {
-            return Individual::scattered(weed, constraints, &mut self.core.random);
-        }
-        let distance = distance(spread, &mut self.core.random);
-        weed.after_operations(distance, constraints, &mut self.core.random)
-    }
-
-    fn settle(&mut self, seed: Individual) {
-        if self.colony.len() < self.params.initial {
-            self.colony.push(seed);
-            return;
-        }
-        self.seeds.push(seed);
-        if parent(&self.colony, self.seeds.len(), &self.params).is_none() {
-            compete(&mut self.colony, &mut self.seeds, self.params.maximum);
+    fn settle(
+        &mut self,
+        members: &mut Vec<Individual>,
+        proposed: Vec<Individual>,
+        _world: World<'_>,
+    ) -> Vec<Individual> {
+        self.seeds.extend(proposed);
+        if parent(members, self.seeds.len(), &self.params).is_none() {
+            compete(members, &mut self.seeds, self.params.maximum);
             self.generation += 1;
         }
+        Vec::new()
+    }
+
+    fn save(&self) -> Belongings {
+        Belongings {
+            individuals: self.seeds.clone(),
+            integers: vec![self.generation],
+            numbers: Vec::new(),
+        }
+    }
+
+    fn load(&mut self, stored: Belongings, about: About) -> Result<(), UnfitState> {
+        let (&[generation], []) = (stored.integers.as_slice(), stored.numbers.as_slice()) else {
+            return Err(UnfitState);
+        };
+        let growing = about.members < self.params.initial;
+        let most = self.params.maximum * self.params.seeds_most;
+        let too_early = growing && !stored.individuals.is_empty();
+        let too_many = about.members > self.params.maximum || stored.individuals.len() >= most;
+        if too_early || too_many || about.pending > 1 {
+            return Err(UnfitState);
+        }
+        self.seeds = stored.individuals;
+        self.generation = generation;
+        Ok(())
     }
 }
 
@@ -235,42 +193,13 @@ fn compete(colony: &mut Vec<Individual>, seeds: &mut Vec<Individual>, most: usiz
     colony.truncate(most);
 }
 
-impl Chain for Weeds {
-    fn step(&mut self) -> StepOutcome {
-        let outcome = self.try_step().unwrap_or(StepOutcome::OutOfBudget);
-        if outcome == StepOutcome::Ran {
-            self.core.iterations += 1;
-        }
-        outcome
-    }
-
-    fn core(&self) -> &ChainCore {
-        &self.core
-    }
-
-    fn core_mut(&mut self) -> &mut ChainCore {
-        &mut self.core
-    }
-
-    fn save(&self) -> SavedChain {
-        let pending = u64::from(self.pending.is_some());
-        let integers = vec![pending, self.seeds.len() as u64, self.generation];
-        let mut saved = SavedChain {
-            integers,
-            ..self.core.save()
-        };
-        save_all(
-            self.colony.iter().chain(&self.seeds).chain(&self.pending),
-            &mut saved,
-        );
-        saved
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::testing::{dag, evaluator, strong_table};
     use super::*;
+    use crate::graph::Dag;
+    use crate::ids::Seed;
+    use crate::search::{Chain, StepOutcome};
 
     #[test]
     fn seeds_grow_with_the_score() {
@@ -369,19 +298,22 @@ mod tests {
         for _ in 0..4 {
             assert_eq!(chain.step(), StepOutcome::Ran);
         }
-        let scores: Vec<LogScore> = chain.colony.iter().map(Individual::score).collect();
+        let scores: Vec<LogScore> = chain.members.iter().map(Individual::score).collect();
         let (worst, best) = (*scores.iter().min().unwrap(), *scores.iter().max().unwrap());
         let quota: usize = scores
             .iter()
             .map(|&score| params.seeds(score, worst, best))
             .sum();
         for made in 0..quota {
-            assert_eq!((chain.seeds.len(), chain.generation), (made, 0));
+            assert_eq!(
+                (chain.habits.seeds.len(), chain.habits.generation),
+                (made, 0)
+            );
             assert_eq!(chain.step(), StepOutcome::Ran);
         }
-        assert_eq!((chain.seeds.len(), chain.generation), (0, 1));
-        assert_eq!(chain.colony.len(), 6.min(4 + quota));
-        assert!(chain.colony[0].score() >= best);
+        assert_eq!((chain.habits.seeds.len(), chain.habits.generation), (0, 1));
+        assert_eq!(chain.members.len(), 6.min(4 + quota));
+        assert!(chain.members[0].score() >= best);
     }
 
     #[test]

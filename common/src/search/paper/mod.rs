@@ -235,11 +235,8 @@ impl PaperWalk {
 
 impl Chain for PaperWalk {
     fn step(&mut self) -> StepOutcome {
-        let outcome = self.try_step().unwrap_or(StepOutcome::OutOfBudget);
-        if outcome == StepOutcome::Ran {
-            self.core.iterations += 1;
-        }
-        outcome
+        let made = self.try_step();
+        self.core.count_step(made)
     }
 
     fn core(&self) -> &ChainCore {

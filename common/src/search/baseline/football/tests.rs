@@ -1,7 +1,11 @@
 use super::super::testing::{dag, evaluator, random_constraints, strong_table, table_of};
+use super::arc_numbers::pair;
 use super::*;
 use crate::data::Table;
-use crate::search::NamedConstraints;
+use crate::graph::Dag;
+use crate::ids::{NodeIdx, Seed};
+use crate::search::{Chain, Constraints, NamedConstraints, StepOutcome};
+use std::sync::Arc;
 
 fn families_of(graph: &Dag) -> Vec<Arc<[NodeIdx]>> {
     NodeIdx::all(graph.nodes())
@@ -205,21 +209,25 @@ fn a_session_trains_everybody_twice_and_the_best_once_and_scores_never_fall() {
         assert_eq!(chain.step(), StepOutcome::Ran);
     }
     for session in 1..20 {
-        assert_eq!((chain.session, chain.turn), (session, 0));
-        let before: Vec<_> = chain.team.iter().map(Individual::score).collect();
+        assert_eq!((chain.habits.session, chain.habits.turn), (session, 0));
+        let before: Vec<_> = chain.members.iter().map(Individual::score).collect();
         for _ in 0..13 {
             assert_eq!(chain.step(), StepOutcome::Ran);
         }
         assert!(
             before
                 .iter()
-                .zip(&chain.team)
+                .zip(&chain.members)
                 .all(|(old, player)| player.score() >= *old)
         );
         let mut sizes = [0; 4];
-        chain.groups.iter().for_each(|&group| sizes[group] += 1);
+        chain
+            .habits
+            .groups
+            .iter()
+            .for_each(|&group| sizes[group] += 1);
         assert_eq!(sizes, [2, 2, 1, 1]);
-        for (player, vector) in chain.team.iter().zip(&chain.vectors) {
+        for (player, vector) in chain.members.iter().zip(&chain.habits.vectors) {
             assert_eq!(
                 decoded(vector, &Constraints::none(4)),
                 families_of(&player.to_dag())
@@ -238,8 +246,8 @@ fn a_team_of_empty_vectors_comes_to_an_end() {
     for _ in 0..2 {
         assert_eq!(chain.step(), StepOutcome::Ran);
     }
-    chain.team[1] = chain.team[0].clone();
-    chain.vectors = vec![vec![0.0; 12]; 2];
+    chain.members[1] = chain.members[0].clone();
+    chain.habits.vectors = vec![vec![0.0; 12]; 2];
     let steps = (0..MOST_IDLE + 10)
         .take_while(|_| chain.step() == StepOutcome::Ran)
         .count();

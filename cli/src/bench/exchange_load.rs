@@ -1,0 +1,416 @@
+//! `bench exchange`: how many exchanges a coordinator takes, against an empty gRPC handler with the
+//! same message sizes. Server and client are processes of their own, each on one core.
+
+use super::processes::{Process, address, resident, words};
+use super::runs::learn_args;
+use super::written::{Grid, OutFolder, heading};
+use crate::cluster::empty_server;
+use crate::failure::Failure;
+use crate::learn;
+use crate::terminal::print;
+use crate::units::parse_time;
+use clap::Args;
+use rlbayes_common::data::Table;
+use rlbayes_common::elite::{EliteRow, Structure};
+use rlbayes_common::graph::Dag;
+use rlbayes_common::ids::{NodeIdx, Seed};
+use rlbayes_common::random::Random;
+use rlbayes_common::search::{Evaluator, Problem};
+use rlbayes_proto::convert::row_to_wire;
+use rlbayes_proto::v1::coordinator_client::CoordinatorClient;
+use rlbayes_proto::{PROTOCOL_VERSION, v1};
+use serde_json::json;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+use tonic::transport::{Channel, Endpoint};
+
+/// Measures how many exchanges a coordinator takes.
+#[derive(Args, Clone, Debug)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct ExchangeArgs {
+    /// The table whose search the messages are recorded from
+    #[arg(default_value = "data/win95pts_n1000_s1.csv.gz")]
+    data: PathBuf,
+    /// Workers, each with one chain
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    workers: usize,
+    /// Connections that they share
+    #[arg(long, value_name = "N", default_value_t = 50)]
+    connections: usize,
+    /// How long each measurement takes
+    #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "10s")]
+    time: Duration,
+    /// Folder for report.md
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// (for the benchmark itself) serves an empty handler and writes its address here
+    #[arg(long, value_name = "FILE", hide = true)]
+    serve_empty: Option<PathBuf>,
+    /// (for the benchmark itself) measures a server at this address
+    #[arg(long, value_name = "URL", hide = true)]
+    client: Option<String>,
+    /// (for the benchmark itself) one exchange in four brings a new row
+    #[arg(long, hide = true)]
+    with_news: bool,
+}
+
+const EXAMPLES: &str = "\
+Three measurements in one run: an empty handler; a coordinator that gets 4 rows it knows in every
+exchange; and one that gets a new row in one exchange of four, stored before it is acknowledged.
+
+Examples:
+  rlbayes bench exchange --workers 1000
+  rlbayes bench exchange --time 30s --out exchange";
+
+/// Rows of an exchange.
+const ROWS: usize = 4;
+
+/// Runs the command.
+pub(crate) fn run(args: &ExchangeArgs, interrupt: &AtomicBool) -> Result<(), Failure> {
+    if let Some(path) = &args.serve_empty {
+        return empty_server(path);
+    }
+    if let Some(url) = &args.client {
+        return client(args, url);
+    }
+    let out = OutFolder::new(args.out.as_deref())?;
+    let mut grid = Grid::new(&[
+        "server",
+        "exchanges/s",
+        "of the empty handler",
+        "median",
+        "p99",
+        "server's memory before",
+        "after",
+    ]);
+    let mut empty = None;
+    for (name, kind) in [
+        ("empty handler", Kind::Empty),
+        ("4 known rows", Kind::Known),
+        ("1 new row in 4 exchanges", Kind::News),
+    ] {
+        if interrupt.load(Relaxed) {
+            return Err(Failure::Interrupted);
+        }
+        let measured = measure(args, kind)?;
+        let rate = measured["rate"].as_f64().unwrap_or(0.0);
+        let of_empty = rate / *empty.get_or_insert(rate);
+        let millis = |name: &str| format!("{:.2} ms", measured[name].as_f64().unwrap_or(0.0) / 1e3);
+        let mib = |name: &str| {
+            format!(
+                "{:.1} MiB",
+                measured[name].as_f64().unwrap_or(0.0) / 1048576.0
+            )
+        };
+        grid.row([
+            name.to_owned(),
+            format!("{rate:.0}"),
+            format!("{:.0} %", 100.0 * of_empty),
+            millis("median"),
+            millis("p99"),
+            mib("memory_before"),
+            mib("memory_after"),
+        ]);
+    }
+    let text = grid.markdown();
+    print(&text)?;
+    out.write("report.md", &(heading("Exchanges a second") + &text))
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Empty,
+    Known,
+    News,
+}
+
+fn measure(args: &ExchangeArgs, kind: Kind) -> Result<serde_json::Value, Failure> {
+    let place = tempfile::tempdir().map_err(|error| Failure::input(error.to_string()))?;
+    let path = |name: &str| place.path().join(name).display().to_string();
+    let server = match kind {
+        Kind::Empty => words(&["bench", "exchange", "--serve-empty", &path("address")]),
+        Kind::Known | Kind::News => {
+            let data = args.data.display().to_string();
+            words(&[
+                "coordinator",
+                "--data",
+                &data,
+                "--listen",
+                "127.0.0.1:0",
+                "--state",
+                &path("state"),
+                "--address-file",
+                &path("address"),
+                "--time",
+                "24h",
+                "--chains",
+                &args.workers.to_string(),
+                "--lease",
+                "1h",
+            ])
+        }
+    };
+    let server = Process::start(&server, Some(0))?;
+    let url = address(&place.path().join("address"))?;
+    let mut client = words(&[
+        "bench",
+        "exchange",
+        &args.data.display().to_string(),
+        "--client",
+        &url,
+    ]);
+    for (flag, value) in [
+        ("--workers", args.workers.to_string()),
+        ("--connections", args.connections.to_string()),
+        ("--time", format!("{}ms", args.time.as_millis())),
+    ] {
+        client.push(flag.to_owned());
+        client.push(value);
+    }
+    if kind == Kind::News {
+        client.push("--with-news".to_owned());
+    }
+    client.extend(words(&["--out", &path("")]));
+    std::fs::write(place.path().join("server"), server.id().to_string())
+        .map_err(|error| Failure::input(error.to_string()))?;
+    let client = Process::start(&client, Some(1))?;
+    let printed = client.wait(|| true)?.unwrap_or_default();
+    serde_json::from_str(&printed).map_err(|error| Failure::Bug(format!("{error}: {printed}")))
+}
+
+/// What one simulated worker sends.
+struct Sender {
+    worker: u64,
+    incarnation: u64,
+    chain: u32,
+    sequence: u64,
+    known: Vec<v1::Row>,
+    /// Ever better rows, so that each changes the pool.
+    news: Vec<v1::Row>,
+}
+
+fn client(args: &ExchangeArgs, url: &str) -> Result<(), Failure> {
+    let learn = learn_args(&args.data, &["--threads", "1", "--memory", "1GiB"])?;
+    let (table, _) = learn.table.load(&args.data, |_| {})?;
+    let prepared = learn::prepare(&learn, &table)?;
+    let rows = record_rows(args, &table, &prepared.problem);
+    let server: Option<u32> = args.out.as_ref().and_then(|folder| {
+        std::fs::read_to_string(folder.join("server"))
+            .ok()?
+            .parse()
+            .ok()
+    });
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::input(error.to_string()))?;
+    let result = runtime.block_on(async {
+        let mut channels = Vec::new();
+        for _ in 0..args.connections.max(1) {
+            let endpoint = Endpoint::from_shared(url.to_owned()).map_err(Failure::input)?;
+            let channel = endpoint.tcp_nodelay(true).connect().await;
+            channels.push(channel.map_err(|error| Failure::input(format!("{url}: {error}")))?);
+        }
+        let senders = join_all(args, &channels, rows).await?;
+        let before = server.map_or(0, resident);
+        let end = Instant::now() + args.time;
+        let sent = Arc::new(AtomicUsize::new(0));
+        let begun = Instant::now();
+        let mut tasks = Vec::new();
+        for (at, (id, sender)) in senders.into_iter().enumerate() {
+            let client = CoordinatorClient::new(channels[at % channels.len()].clone());
+            let sent = Arc::clone(&sent);
+            tasks.push(tokio::spawn(send(
+                client,
+                id,
+                sender,
+                args.with_news,
+                end,
+                sent,
+            )));
+        }
+        let mut latencies = Vec::new();
+        for task in tasks {
+            let done = task
+                .await
+                .map_err(|error| Failure::Bug(error.to_string()))?;
+            latencies.extend(done?);
+        }
+        let seconds = begun.elapsed().as_secs_f64();
+        latencies.sort_unstable();
+        let at = |share: f64| {
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                clippy::cast_precision_loss,
+                reason = "an index"
+            )]
+            let index = (latencies.len() as f64 * share) as usize;
+            latencies
+                .get(index.min(latencies.len().saturating_sub(1)))
+                .copied()
+                .unwrap_or(0)
+        };
+        #[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
+        let rate = latencies.len() as f64 / seconds;
+        Ok(json!({
+            "rate": rate,
+            "median": at(0.5),
+            "p99": at(0.99),
+            "memory_before": before,
+            "memory_after": server.map_or(0, resident),
+        }))
+    })?;
+    crate::terminal::print_json(&result)
+}
+
+/// Joins all workers; an empty handler answers without a search.
+async fn join_all(
+    args: &ExchangeArgs,
+    channels: &[Channel],
+    rows: Rows,
+) -> Result<Vec<(Vec<u8>, Sender)>, Failure> {
+    let mut senders = Vec::new();
+    for worker in 0..args.workers {
+        let mut client = CoordinatorClient::new(channels[worker % channels.len()].clone());
+        let incarnation = worker as u64 + 1;
+        let reply = client
+            .join(v1::JoinRequest {
+                protocol_version: PROTOCOL_VERSION,
+                program_version: "bench".into(),
+                incarnation,
+                replaces: 0,
+                host: "bench".into(),
+                threads: 1,
+                chains: vec![],
+                search_id: Default::default(),
+            })
+            .await
+            .map_err(|status| Failure::input(status.to_string()))?
+            .into_inner();
+        let id = reply
+            .search
+            .map(|search| search.id.to_vec())
+            .unwrap_or_default();
+        let known = (0..ROWS).map(|at| rows.known[(worker + at) % rows.known.len()].clone());
+        let news = rows.news.get(worker).cloned().unwrap_or_default();
+        senders.push((
+            id,
+            Sender {
+                worker: reply.worker,
+                incarnation,
+                chain: u32::try_from(worker).unwrap_or(0),
+                sequence: 0,
+                known: known.collect(),
+                news,
+            },
+        ));
+    }
+    Ok(senders)
+}
+
+/// Sends one exchange after the other, each once the last is answered.
+async fn send(
+    mut client: CoordinatorClient<Channel>,
+    search: Vec<u8>,
+    mut sender: Sender,
+    with_news: bool,
+    end: Instant,
+    sent: Arc<AtomicUsize>,
+) -> Result<Vec<u64>, Failure> {
+    let mut latencies = Vec::new();
+    while Instant::now() < end {
+        let mut rows = sender.known.clone();
+        if with_news
+            && sent.fetch_add(1, Relaxed).is_multiple_of(4)
+            && let Some(new) = sender.news.pop()
+        {
+            rows[0] = new;
+        }
+        sender.sequence += 1;
+        let request = v1::ExchangeRequest {
+            protocol_version: PROTOCOL_VERSION,
+            search_id: search.clone().into(),
+            worker: sender.worker,
+            incarnation: sender.incarnation,
+            reports: vec![v1::ChainReport {
+                chain: sender.chain,
+                sequence: sender.sequence,
+                finds: rows
+                    .into_iter()
+                    .map(|row| v1::Find {
+                        found: v1::Found::Best.into(),
+                        row: Some(row),
+                    })
+                    .collect(),
+                counters: Some(v1::Counters {
+                    iterations: sender.sequence,
+                    evaluations: 100 * sender.sequence,
+                    ..Default::default()
+                }),
+                wants_seeds: sender.sequence.is_multiple_of(16),
+                standing: v1::Standing::Running.into(),
+                snapshot: Default::default(),
+            }],
+            statistics: None,
+        };
+        let begun = Instant::now();
+        client
+            .exchange(request)
+            .await
+            .map_err(|status| Failure::input(status.to_string()))?;
+        latencies.push(u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX));
+    }
+    Ok(latencies)
+}
+
+/// Rows as a search finds them.
+struct Rows {
+    known: Vec<v1::Row>,
+    /// For each worker, the best last.
+    news: Vec<Vec<v1::Row>>,
+}
+
+/// Makes rows around a network that a short search has found: real sizes, real scores.
+fn record_rows(args: &ExchangeArgs, table: &Table, problem: &Arc<Problem>) -> Rows {
+    const STEPS: u64 = 3000;
+    const NEWS: usize = 40;
+    let spec = rlbayes_common::search::SearchSpec::defaults()[0];
+    let mut chain = spec.start(problem, rlbayes_common::ids::ChainId(0), 1, Seed(1));
+    for _ in 0..STEPS {
+        chain.step();
+    }
+    let best = chain.core().best().map(|row| row.structure.clone());
+    let best = best.and_then(|structure| structure.to_dag().ok());
+    let best = best.unwrap_or_else(|| Dag::empty(table.nodes()));
+    let mut evaluator = Evaluator::new(Arc::clone(problem));
+    let mut random = Random::new(Seed(7));
+    let mut drop_edges = |count: usize| -> v1::Row {
+        let mut edges: Vec<(NodeIdx, NodeIdx)> = Structure::of(&best).edges().collect();
+        for _ in 0..count.min(edges.len()) {
+            let at = random.below(edges.len());
+            edges.swap_remove(at);
+        }
+        let dag =
+            Dag::from_edges(table.nodes(), edges).unwrap_or_else(|_| Dag::empty(table.nodes()));
+        let score = evaluator
+            .structure(&dag)
+            .unwrap_or(rlbayes_common::score::LogScore::IMPOSSIBLE);
+        row_to_wire(&EliteRow {
+            structure: Structure::of(&dag),
+            score,
+        })
+    };
+    let known = (0..256).map(|_| drop_edges(3)).collect();
+    let news = (0..if args.with_news { args.workers } else { 0 })
+        .map(|_| {
+            let mut rows: Vec<v1::Row> = (0..NEWS).map(|at| drop_edges(2 + at % 4)).collect();
+            // Popped from the end: each better than the one before.
+            rows.sort_by(|a, b| b.score.total_cmp(&a.score));
+            rows
+        })
+        .collect();
+    Rows { known, news }
+}

@@ -1,0 +1,169 @@
+//! `bench cooperation --processes`: what workers gain from each other across processes. Chains run
+//! in lockstep with short rounds, so that episodes are counted the same on any number of cores.
+
+use super::known::ChosenTable;
+use super::processes::{Process, address, words};
+use super::statistics::median;
+use super::written::Grid;
+use crate::failure::Failure;
+use indicatif::ProgressBar;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+/// What is run.
+pub(crate) struct Plan {
+    /// Workers of one chain each.
+    pub(crate) workers: u32,
+    /// Seeds 1, 2, 3, …
+    pub(crate) seeds: u64,
+    /// Episodes of each chain at most.
+    pub(crate) limit: u64,
+    /// The score to reach.
+    pub(crate) target: f64,
+}
+
+/// Evaluations of a chain between two exchanges: some hundred episodes.
+const ROUND: &str = "50000";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    One,
+    Together,
+    Alone,
+}
+
+/// Runs a table and returns a row of results for each kind of run.
+pub(crate) fn measure(
+    chosen: &ChosenTable,
+    plan: &Plan,
+    bar: &ProgressBar,
+    interrupt: &AtomicBool,
+) -> Result<Grid, Failure> {
+    let mut grid = Grid::new(&[
+        "table",
+        "workers",
+        "arrived",
+        "median episodes of a chain",
+        "ratio",
+    ]);
+    let mut of_one = None;
+    for kind in [Kind::One, Kind::Together, Kind::Alone] {
+        let mut episodes = Vec::new();
+        for seed in 1..=plan.seeds {
+            if interrupt.load(Relaxed) {
+                return Err(Failure::Interrupted);
+            }
+            episodes.push(run_once(chosen, plan, kind, seed, interrupt)?);
+            bar.inc(1);
+        }
+        let arrived = episodes
+            .iter()
+            .filter(|episodes| episodes.is_finite())
+            .count();
+        let middle = median(episodes.iter().copied()).unwrap_or(f64::INFINITY);
+        if kind == Kind::One {
+            of_one = Some(middle);
+        }
+        let name = match kind {
+            Kind::One => "1".to_owned(),
+            Kind::Together => format!("{} that exchange", plan.workers),
+            Kind::Alone => format!("{} that do not", plan.workers),
+        };
+        let shown = |number: f64| {
+            if number.is_finite() {
+                format!("{number:.0}")
+            } else {
+                format!("> {}", plan.limit)
+            }
+        };
+        let ratio = of_one
+            .map(|one| middle / one)
+            .filter(|ratio| ratio.is_finite());
+        grid.row([
+            chosen.name.clone(),
+            name,
+            format!("{arrived}/{}", episodes.len()),
+            shown(middle),
+            ratio.map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.2}")),
+        ]);
+    }
+    Ok(grid)
+}
+
+fn run_once(
+    chosen: &ChosenTable,
+    plan: &Plan,
+    kind: Kind,
+    seed: u64,
+    interrupt: &AtomicBool,
+) -> Result<f64, Failure> {
+    let workers = if kind == Kind::One { 1 } else { plan.workers };
+    let place = tempfile::tempdir().map_err(|error| Failure::input(error.to_string()))?;
+    let path = |name: &str| place.path().join(name).display().to_string();
+    let mut args = words(&[
+        "coordinator",
+        "--listen",
+        "127.0.0.1:0",
+        "--when-done",
+        "exit",
+    ]);
+    args.extend(words(&[
+        "--deterministic",
+        "--round-evaluations",
+        ROUND,
+        "--memory",
+        "1GiB",
+    ]));
+    for (flag, value) in [
+        ("--data", chosen.path.display().to_string()),
+        ("--state", path("state")),
+        ("--out", path("out")),
+        ("--address-file", path("address")),
+        ("--chains", workers.to_string()),
+        ("--seed", seed.to_string()),
+        ("--target", plan.target.to_string()),
+        (
+            "--iterations",
+            (plan.limit * u64::from(workers)).to_string(),
+        ),
+    ] {
+        args.push(format!("{flag}={value}"));
+    }
+    if kind == Kind::Alone {
+        args.push("--no-cooperation".to_owned());
+    }
+    let coordinator = Process::start(&args, None)?;
+    let url = address(&place.path().join("address"))?;
+    let mut running = Vec::new();
+    for _ in 0..workers {
+        let worker = [
+            "worker",
+            "--threads",
+            "1",
+            "--memory",
+            "512MiB",
+            "--coordinator",
+            &url,
+        ];
+        running.push(Process::start(&words(&worker), None)?);
+    }
+    coordinator.wait(|| !interrupt.load(Relaxed))?;
+    for worker in running {
+        worker.wait(|| !interrupt.load(Relaxed))?;
+    }
+    if interrupt.load(Relaxed) {
+        return Err(Failure::Interrupted);
+    }
+    let files = std::fs::read_dir(place.path().join("out"))
+        .into_iter()
+        .flatten()
+        .flatten();
+    let json = files
+        .map(|entry| entry.path())
+        .find(|path| path.extension().is_some_and(|ending| ending == "json"))
+        .and_then(|path| std::fs::read_to_string(path).ok())
+        .and_then(|text| serde_json::from_str::<serde_json::Value>(&text).ok())
+        .ok_or_else(|| Failure::input("the coordinator left no result"))?;
+    let reached = json["stopped_by"] == "target";
+    let episodes = json["iterations"].as_f64().unwrap_or(f64::INFINITY) / f64::from(workers);
+    Ok(if reached { episodes } else { f64::INFINITY })
+}

@@ -1,0 +1,361 @@
+//! What all searches over a population do alike: the first population, scores that are asked for
+//! one by one so that a budget may end anywhere, the best of all that was seen, and storing. What a
+//! search does with its members is its [`Habits`].
+//!
+//! The first population is the start network and random walks from it. A step, and so an
+//! iteration, is one member of the first population or one proposal of the habits. Ends by its
+//! budget, where constraints leave nothing to change, or when the habits say so.
+
+use super::individual::{Individual, is_frozen, load_all, save_all, split_any, split_scored};
+use crate::graph::Dag;
+use crate::ids::Seed;
+use crate::search::{Chain, ChainCore, Constraints, Evaluator, OutOfBudget, Random};
+use crate::search::{SavedChain, StepOutcome, UnfitState};
+
+/// A search over a population.
+#[derive(Debug)]
+pub struct Population<H> {
+    core: ChainCore,
+    start: Individual,
+    frozen: bool,
+    pub(super) members: Vec<Individual>,
+    pub(super) habits: H,
+    /// What the step waits for the scores of.
+    pending: Vec<Individual>,
+}
+
+/// What a search does with its members. All of its random choices come from [`World::random`].
+pub trait Habits: Send + Sized {
+    /// The settings.
+    type Params;
+
+    /// Begins with no member, settings brought into range.
+    fn new(params: Self::Params) -> Self;
+
+    /// Returns how many members the first population has.
+    fn first_size(&self) -> usize;
+
+    /// Hears of a new member of the first population, which is about to join the others.
+    fn welcome(&mut self, _member: &Individual, _world: World<'_>) {}
+
+    /// Returns individuals whose scores are wanted next; at least one.
+    fn propose(&mut self, members: &[Individual], world: World<'_>) -> Vec<Individual>;
+
+    /// Takes what was proposed, scored and in order. What it returns is proposed within the same
+    /// step; nothing ends the step.
+    fn settle(
+        &mut self,
+        members: &mut Vec<Individual>,
+        proposed: Vec<Individual>,
+        world: World<'_>,
+    ) -> Vec<Individual>;
+
+    /// Tells whether nothing can change any more.
+    fn is_over(&self) -> bool {
+        false
+    }
+
+    /// Returns what is to be stored beside the members.
+    fn save(&self) -> Belongings;
+
+    /// Takes back what was stored beside the members.
+    ///
+    /// # Errors
+    /// If it is not what these habits store.
+    fn load(&mut self, stored: Belongings, about: About) -> Result<(), UnfitState>;
+}
+
+/// What random choices are made by, and what they must keep.
+#[derive(Debug)]
+pub struct World<'a> {
+    /// The constraints.
+    pub constraints: &'a Constraints,
+    /// The generator.
+    pub random: &'a mut Random,
+}
+
+/// What habits own beside the members.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Belongings {
+    /// Scored individuals.
+    pub individuals: Vec<Individual>,
+    /// Whole numbers.
+    pub integers: Vec<u64>,
+    /// Other numbers.
+    pub numbers: Vec<f64>,
+}
+
+/// How the population stands that stored belongings must fit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct About {
+    /// How many members there are.
+    pub members: usize,
+    /// How many nodes each has.
+    pub nodes: usize,
+    /// How many individuals wait for their scores.
+    pub pending: usize,
+}
+
+impl<H: Habits> Population<H> {
+    /// Prepares a chain; nothing is scored before the first step.
+    #[must_use]
+    pub fn new(evaluator: Evaluator, start: Dag, seed: Seed, params: H::Params) -> Self {
+        Self {
+            frozen: is_frozen(&start, evaluator.constraints()),
+            core: ChainCore::new(evaluator, seed),
+            start: Individual::of(&start),
+            members: Vec::new(),
+            habits: H::new(params),
+            pending: Vec::new(),
+        }
+    }
+
+    /// Goes on from a stored state.
+    ///
+    /// # Errors
+    /// If the state is not one of this search.
+    pub fn resume(
+        evaluator: Evaluator,
+        start: Dag,
+        params: H::Params,
+        saved: &SavedChain,
+    ) -> Result<Self, UnfitState> {
+        let mut chain = Self::new(evaluator, start, Seed(0), params);
+        let [pending, own, integers @ ..] = saved.integers.as_slice() else {
+            return Err(UnfitState);
+        };
+        let (mut all, numbers) = load_all(saved, chain.core.evaluator.constraints())?;
+        chain.pending = split_any(&mut all, *pending)?;
+        let individuals = split_scored(&mut all, *own)?;
+        let members = all.len() as u64;
+        chain.members = split_scored(&mut all, members)?;
+        let growing = chain.is_growing();
+        if growing && (chain.pending.len() > 1 || !individuals.is_empty() && members == 0) {
+            return Err(UnfitState);
+        }
+        let stored = Belongings {
+            individuals,
+            integers: integers.to_vec(),
+            numbers: numbers.to_vec(),
+        };
+        let about = About {
+            members: chain.members.len(),
+            nodes: chain.start.nodes(),
+            pending: if growing { 0 } else { chain.pending.len() },
+        };
+        chain.habits.load(stored, about)?;
+        chain.core = ChainCore::resume(chain.core.evaluator, saved);
+        Ok(chain)
+    }
+
+    fn is_growing(&self) -> bool {
+        self.members.len() < self.habits.first_size()
+    }
+
+    fn try_step(&mut self) -> Result<StepOutcome, OutOfBudget> {
+        let over = self.frozen && !self.members.is_empty() || self.habits.is_over();
+        if over {
+            return Ok(StepOutcome::Exhausted);
+        }
+        if self.pending.is_empty() {
+            self.pending = self.propose();
+        }
+        while !self.pending.is_empty() {
+            for individual in &mut self.pending {
+                individual.ask(&mut self.core.evaluator)?;
+                self.core.offer(individual.score(), || individual.row());
+            }
+            let scored = std::mem::take(&mut self.pending);
+            self.pending = self.settle(scored);
+        }
+        Ok(StepOutcome::Ran)
+    }
+
+    fn propose(&mut self) -> Vec<Individual> {
+        let growing = self.is_growing();
+        let world = World {
+            constraints: self.core.evaluator.constraints(),
+            random: &mut self.core.random,
+        };
+        match self.members.first() {
+            _ if !growing => self.habits.propose(&self.members, world),
+            None => vec![self.start.clone()],
+            Some(start) => vec![Individual::scattered(
+                start,
+                world.constraints,
+                world.random,
+            )],
+        }
+    }
+
+    fn settle(&mut self, scored: Vec<Individual>) -> Vec<Individual> {
+        let growing = self.is_growing();
+        let world = World {
+            constraints: self.core.evaluator.constraints(),
+            random: &mut self.core.random,
+        };
+        if !growing {
+            return self.habits.settle(&mut self.members, scored, world);
+        }
+        for member in scored {
+            let world = World {
+                constraints: world.constraints,
+                random: &mut *world.random,
+            };
+            self.habits.welcome(&member, world);
+            self.members.push(member);
+        }
+        Vec::new()
+    }
+}
+
+impl<H: Habits> Chain for Population<H> {
+    fn step(&mut self) -> StepOutcome {
+        let made = self.try_step();
+        self.core.count_step(made)
+    }
+
+    fn core(&self) -> &ChainCore {
+        &self.core
+    }
+
+    fn core_mut(&mut self) -> &mut ChainCore {
+        &mut self.core
+    }
+
+    fn save(&self) -> SavedChain {
+        let own = self.habits.save();
+        let mut integers = vec![self.pending.len() as u64, own.individuals.len() as u64];
+        integers.extend(own.integers);
+        let mut saved = SavedChain {
+            integers,
+            ..self.core.save()
+        };
+        let all = self.members.iter().chain(&own.individuals);
+        save_all(all.chain(&self.pending), &mut saved);
+        saved.numbers.extend(own.numbers);
+        saved
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{dag, evaluator, strong_table};
+    use super::*;
+    use crate::ids::NodeIdx;
+
+    /// Proposes a copy of the first member and one with an edge more, twice a step.
+    #[derive(Debug, Default)]
+    struct Pair {
+        welcomed: usize,
+        settled: Vec<Vec<Individual>>,
+    }
+
+    impl Pair {
+        fn pair(members: &[Individual]) -> Vec<Individual> {
+            let mut graph = members[0].to_dag();
+            let (from, to) = (NodeIdx::new(0), NodeIdx::new(3));
+            graph.add_edge(from, to).unwrap();
+            vec![members[0].clone(), members[0].changed_to(&graph)]
+        }
+    }
+
+    impl Habits for Pair {
+        type Params = ();
+
+        fn new((): ()) -> Self {
+            Self::default()
+        }
+
+        fn first_size(&self) -> usize {
+            2
+        }
+
+        fn welcome(&mut self, _member: &Individual, _world: World<'_>) {
+            self.welcomed += 1;
+        }
+
+        fn propose(&mut self, members: &[Individual], _world: World<'_>) -> Vec<Individual> {
+            Self::pair(members)
+        }
+
+        fn settle(
+            &mut self,
+            members: &mut Vec<Individual>,
+            proposed: Vec<Individual>,
+            _world: World<'_>,
+        ) -> Vec<Individual> {
+            self.settled.push(proposed);
+            if self.settled.len() % 2 == 1 {
+                Self::pair(members)
+            } else {
+                Vec::new()
+            }
+        }
+
+        fn is_over(&self) -> bool {
+            self.settled.len() == 4
+        }
+
+        fn save(&self) -> Belongings {
+            Belongings::default()
+        }
+
+        fn load(&mut self, _stored: Belongings, _about: About) -> Result<(), UnfitState> {
+            Ok(())
+        }
+    }
+
+    fn grown() -> Population<Pair> {
+        let start = dag(4, &[(0, 1)]);
+        let mut chain = Population::<Pair>::new(evaluator(&strong_table()), start, Seed(1), ());
+        assert_eq!(chain.step(), StepOutcome::Ran);
+        assert_eq!(
+            chain.core().evaluator.evaluations(),
+            4,
+            "the start is scored"
+        );
+        assert_eq!(chain.step(), StepOutcome::Ran);
+        assert_eq!((chain.members.len(), chain.habits.welcomed), (2, 2));
+        chain
+    }
+
+    #[test]
+    fn only_families_that_nobody_carries_are_asked_for() {
+        let mut chain = grown();
+        let before = chain.core().evaluator.evaluations();
+        assert_eq!(chain.step(), StepOutcome::Ran);
+        assert_eq!(chain.core().evaluator.evaluations(), before + 2);
+        assert_eq!(chain.habits.settled.len(), 2, "a step may propose twice");
+        let mut all = chain.habits.settled.iter().flatten();
+        assert!(all.all(Individual::is_scored));
+        assert_eq!(chain.core().iterations, 3);
+    }
+
+    #[test]
+    fn a_step_that_the_budget_cuts_goes_on_where_it_was() {
+        let mut chain = grown();
+        let before = chain.core().evaluator.evaluations();
+        chain.core_mut().evaluator.set_limit(before + 1);
+        assert_eq!(chain.step(), StepOutcome::OutOfBudget);
+        assert_eq!(chain.habits.settled.len(), 1);
+        assert_eq!(chain.step(), StepOutcome::OutOfBudget);
+        assert_eq!(
+            (chain.habits.settled.len(), chain.core().iterations),
+            (1, 2)
+        );
+        chain.core_mut().evaluator.set_limit(before + 2);
+        assert_eq!(chain.step(), StepOutcome::Ran);
+        assert_eq!(chain.habits.settled.len(), 2);
+    }
+
+    #[test]
+    fn everything_that_is_scored_may_be_the_best_and_habits_may_end_the_search() {
+        let mut chain = grown();
+        let outcomes: Vec<StepOutcome> = (0..3).map(|_| chain.step()).collect();
+        assert_eq!(outcomes[2], StepOutcome::Exhausted);
+        let seen = chain.habits.settled.iter().flatten().chain(&chain.members);
+        let best = seen.map(Individual::score).max().unwrap();
+        assert_eq!(chain.core().best().map(|row| row.score), Some(best));
+    }
+}

@@ -1,0 +1,112 @@
+//! What is stored of a search, and going on from it.
+
+use super::chains::ChainState;
+use super::plan::{ChainCount, Pace, SearchPlan};
+use super::rounds::Rounds;
+use super::{MAX_CHAINS, Progress, State, Stored, WHOEVER};
+use rlbayes_common::exchange::{ChainCounters, Snapshot, Standing, StoredChain};
+use rlbayes_common::ids::ChainId;
+use rlbayes_common::search::StoppedBy;
+use std::time::Duration;
+
+impl State {
+    /// Goes on with a search from what was stored of it. An end that is one under today's budget
+    /// stays an end.
+    #[must_use]
+    pub fn recovered(plan: SearchPlan, stored: Stored) -> Self {
+        let Stored {
+            pool,
+            progress,
+            chains,
+        } = stored;
+        let mut state = Self::new(plan);
+        if let Some(best) = pool.best() {
+            let at = progress.record.as_ref().map_or(Duration::ZERO, |r| r.at);
+            state.curve.add(at, best.score);
+        }
+        state.pool = pool;
+        state.record = progress.record;
+        state.searched = progress.elapsed;
+        state.rounds = Rounds::at(progress.round);
+        state.seeds_sent = progress.seeds_sent;
+        if let ChainCount::PerThread(_) = plan.chains {
+            for chain in 0..progress.chains.min(MAX_CHAINS) {
+                state.chains.insert(ChainId(chain), ChainState::new());
+            }
+        }
+        // A free-running chain that was started before goes on from the pool.
+        for (&id, chain) in &mut state.chains {
+            chain.started = state.pool.best_of(id).is_some();
+        }
+        match plan.pace {
+            Pace::Free => state.before = progress.counters,
+            Pace::Lockstep => {
+                for (id, stored) in chains {
+                    if let Some(chain) = state.chains.get_mut(&id) {
+                        *chain = ChainState::stored(stored, WHOEVER);
+                    }
+                }
+            }
+        }
+        let counted = state.chains.values().map(|chain| chain.counted.sum());
+        state.total = counted.fold(state.before, ChainCounters::plus);
+        if let Some(reason) = progress.stopped_by
+            && state.is_end(reason)
+        {
+            state.stopped = Some((reason, Duration::ZERO));
+            state.finished = true;
+        } else {
+            // Limits may have been raised: chains that had used theirs up go on.
+            for chain in state.chains.values_mut() {
+                if chain.standing != Standing::Exhausted {
+                    chain.standing = Standing::Running;
+                }
+            }
+        }
+        state
+    }
+
+    /// Tells whether a stored end is one under the budget of today.
+    pub(super) fn is_end(&self, reason: StoppedBy) -> bool {
+        let spent = self.spent(Duration::ZERO);
+        match reason {
+            StoppedBy::Interrupt => false,
+            StoppedBy::Stop | StoppedBy::Exhausted => true,
+            // The last evaluations may not have reached for a step of any chain.
+            StoppedBy::Evaluations => {
+                let nodes = self.best().map_or(0, |row| row.structure.nodes() as u64);
+                let slack = 2 * nodes * (self.chains.len() as u64).max(1);
+                let budget = self.plan.budget.evaluations;
+                budget.is_some_and(|budget| spent.evaluations.saturating_add(slack) >= budget)
+            }
+            _ => self.plan.budget.reached(&spent).is_some(),
+        }
+    }
+
+    /// Returns a lockstep chain's stored state.
+    #[must_use]
+    pub fn snapshot(&self, chain: ChainId) -> Option<&Snapshot> {
+        self.chains.get(&chain)?.snapshot.as_ref()
+    }
+
+    /// Returns what is stored of every lockstep chain.
+    pub fn stored_chains(&self) -> impl Iterator<Item = (ChainId, StoredChain)> {
+        self.chains
+            .iter()
+            .filter_map(|(&id, chain)| Some((id, chain.to_store()?)))
+    }
+
+    /// Returns how far the search has come, to be stored.
+    #[must_use]
+    pub fn progress(&self, now: Duration) -> Progress {
+        Progress {
+            elapsed: self.elapsed(now),
+            record: self.record.clone(),
+            round: self.rounds.round(),
+            counters: self.total,
+            chains: self.chains.last_key_value().map_or(0, |(id, _)| id.0 + 1),
+            seeds_sent: self.seeds_sent,
+            stopped_by: self.stopped_by().filter(|_| self.finished),
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! What workers are told: their chains, and how these go on.
+
+use super::chains::Held;
+use super::plan::{ChainCount, Pace};
+use super::{Refusal, State, WHOEVER};
+use rlbayes_common::exchange::{
+    Answer, ChainCounters, ChainOrder, Exchange, Origin, Reply, Welcome,
+};
+use rlbayes_common::ids::{ChainId, Incarnation, WorkerId};
+
+impl State {
+    /// Returns what a worker that has just joined is told.
+    ///
+    /// # Errors
+    /// If it could not join.
+    pub fn welcome(&self, incarnation: Incarnation) -> Result<Welcome, Refusal> {
+        let worker = match self.members.find(incarnation) {
+            Some(worker) => worker,
+            None if self.stopped.is_some() => WorkerId(0),
+            None => return Err(Refusal::TooManyWorkers),
+        };
+        Ok(Welcome {
+            worker,
+            lease: self.plan.lease,
+            orders: self.orders(self.held_by(worker)),
+            stopped_by: self.stopped_by(),
+        })
+    }
+
+    /// Tells whether reports can be taken at all.
+    ///
+    /// # Errors
+    /// If they name a chain that can't be.
+    pub fn check(&self, exchange: &Exchange) -> Result<(), Refusal> {
+        match exchange
+            .reports
+            .iter()
+            .find(|report| self.refuses_chain(report.chain))
+        {
+            Some(report) => Err(Refusal::UnknownChain(report.chain)),
+            None => Ok(()),
+        }
+    }
+
+    /// Returns the reply to an exchange that was applied, with the answers that are there.
+    ///
+    /// # Errors
+    /// If the worker does not take part.
+    pub fn reply(
+        &self,
+        worker: WorkerId,
+        incarnation: Incarnation,
+        asked: &[(ChainId, u64)],
+    ) -> Result<Reply, Refusal> {
+        if !self.members.has(worker, incarnation) {
+            return Err(Refusal::UnknownWorker);
+        }
+        let answers = asked
+            .iter()
+            .filter_map(|&(id, sequence)| {
+                self.answer(worker, incarnation, id, sequence)
+                    .map(|answer| (id, sequence, answer))
+            })
+            .collect();
+        Ok(Reply {
+            answers,
+            orders: self.orders(self.untold(worker)),
+            lease: self.plan.lease,
+            stopped_by: self.stopped_by(),
+        })
+    }
+
+    pub(super) fn answer(
+        &self,
+        worker: WorkerId,
+        incarnation: Incarnation,
+        id: ChainId,
+        sequence: u64,
+    ) -> Option<Answer> {
+        let chain = self.chains.get(&id)?;
+        let given = chain.answered.as_ref().filter(|last| {
+            last.sequence == sequence
+                && (self.plan.pace == Pace::Lockstep || last.incarnation == incarnation)
+        });
+        match given {
+            // In lockstep the answer belongs to the chain, and the chain to its holder.
+            Some(last) if last.answer == Answer::Stop || chain.is_held_by(worker) => {
+                Some(last.answer.clone())
+            }
+            Some(last) if self.plan.pace == Pace::Free => Some(last.answer.clone()),
+            Some(_) => Some(Answer::Release),
+            None => {
+                let strayed = self.plan.pace == Pace::Lockstep && sequence != self.rounds.round().0;
+                let lost = !chain.is_held_by(worker);
+                (strayed || lost).then_some(Answer::Release)
+            }
+        }
+    }
+
+    /// Tells whether the reply to an exchange has all its answers; in lockstep it may have to wait
+    /// for the round's end.
+    #[must_use]
+    pub fn is_answered(&self, worker: WorkerId, asked: &[(ChainId, u64)]) -> bool {
+        self.plan.pace == Pace::Free
+            || asked
+                .iter()
+                .all(|&(id, sequence)| self.answer(worker, WHOEVER, id, sequence).is_some())
+    }
+
+    /// Returns the chains that a worker runs.
+    fn held_by(&self, worker: WorkerId) -> Vec<ChainId> {
+        let held = self.chains.iter();
+        held.filter(|(_, chain)| chain.is_held_by(worker))
+            .map(|(&id, _)| id)
+            .collect()
+    }
+
+    /// Returns the chains that a worker has not reported on since it was told of them.
+    fn untold(&self, worker: WorkerId) -> Vec<ChainId> {
+        let all = (worker, ChainId(0))..=(worker, ChainId(u32::MAX));
+        self.unconfirmed
+            .range(all)
+            .map(|&(_, chain)| chain)
+            .collect()
+    }
+
+    fn orders(&self, chains: Vec<ChainId>) -> Vec<ChainOrder> {
+        if self.stopped.is_some() {
+            return Vec::new();
+        }
+        let held = chains.into_iter().filter_map(|id| {
+            let held = self.chains.get(&id)?.held.as_ref()?;
+            Some((id, held))
+        });
+        held.map(|(chain, held)| ChainOrder {
+            chain,
+            sequence: match self.plan.pace {
+                Pace::Lockstep => self.rounds.round().0,
+                Pace::Free => 0,
+            },
+            evaluations: self.left(chain, self.plan.budget.evaluations, |c| c.evaluations),
+            iterations: self.left(chain, self.plan.budget.iterations, |c| c.iterations),
+            origin: self.origin_now(chain, held),
+        })
+        .collect()
+    }
+
+    /// Returns where a chain begins. In lockstep that is the last barrier of today, not the one at
+    /// which the chain was given away: a round may have ended before the order was taken up.
+    fn origin_now(&self, chain: ChainId, held: &Held) -> Origin {
+        let state = self.chains.get(&chain);
+        match (self.plan.pace, state.and_then(|s| s.snapshot.as_ref())) {
+            (Pace::Lockstep, Some(snapshot)) => Origin::Stored {
+                digest: snapshot.digest(),
+                seeds: state.and_then(|state| state.owed.clone()),
+            },
+            _ => held.origin.clone(),
+        }
+    }
+
+    /// Returns how much of a budget is left for a chain, so that all together keep it.
+    pub(super) fn left(
+        &self,
+        chain: ChainId,
+        budget: Option<u64>,
+        figure: impl Fn(&ChainCounters) -> u64,
+    ) -> u64 {
+        let (Some(budget), ChainCount::Fixed(chains)) = (budget, self.plan.chains) else {
+            return u64::MAX;
+        };
+        let left = budget.saturating_sub(figure(&self.before));
+        let used = self.chains.get(&chain).map(|chain| chain.counted.sum());
+        share(left, chains, chain).saturating_sub(used.as_ref().map_or(0, figure))
+    }
+}
+
+/// Divides a budget among chains; the first ones get what does not divide evenly.
+fn share(budget: u64, chains: u32, chain: ChainId) -> u64 {
+    let chains = u64::from(chains.max(1));
+    budget / chains + u64::from(u64::from(chain.0) < budget % chains)
+}

@@ -1,0 +1,315 @@
+//! Reports are counted, merged and answered: each at once, or a lockstep round when it is complete.
+
+use super::chains::{Answered, ChainState};
+use super::command::Command;
+use super::plan::{ChainCount, Cooperation, Pace, Snapshots};
+use super::{LAG_PER_NODE, MAX_CHAINS, Record, State, WHOEVER};
+use rlbayes_common::elite::reseed;
+use rlbayes_common::exchange::{Answer, ChainCounters, ChainReport, Exchange, Standing};
+use rlbayes_common::ids::{ChainId, Incarnation, WorkerId};
+use rlbayes_common::search::{MIN_GAIN, Seeds, StoppedBy};
+use std::time::Duration;
+
+impl State {
+    pub(super) fn take_reports(
+        &mut self,
+        now: Duration,
+        worker: Option<WorkerId>,
+        exchange: Exchange,
+        commands: &mut Vec<Command>,
+    ) {
+        let incarnation = exchange.incarnation;
+        for report in exchange.reports {
+            if !self.accept_chain(report.chain) {
+                continue;
+            }
+            match self.plan.pace {
+                Pace::Free => self.take_free(now, worker, incarnation, report, commands),
+                Pace::Lockstep => self.take_lockstep(now, worker, report, commands),
+            }
+        }
+    }
+
+    /// Tells whether there is such a chain; after the loss of the coordinator's disk, workers know
+    /// chains that it does not.
+    pub(super) fn accept_chain(&mut self, chain: ChainId) -> bool {
+        if self.refuses_chain(chain) {
+            return false;
+        }
+        self.chains.entry(chain).or_insert_with(ChainState::new);
+        true
+    }
+
+    pub(super) fn refuses_chain(&self, chain: ChainId) -> bool {
+        !self.chains.contains_key(&chain)
+            && (matches!(self.plan.chains, ChainCount::Fixed(_))
+                || chain.0 >= MAX_CHAINS
+                || self.chains.len() >= MAX_CHAINS as usize)
+    }
+
+    pub(super) fn take_free(
+        &mut self,
+        now: Duration,
+        worker: Option<WorkerId>,
+        incarnation: Incarnation,
+        report: ChainReport,
+        commands: &mut Vec<Command>,
+    ) {
+        let id = report.chain;
+        let (sequence, standing, wants_seeds) =
+            (report.sequence, report.standing, report.wants_seeds);
+        self.count(now, worker, incarnation, id, report.counters);
+        self.merge(now, report, commands);
+        self.check_budget(now, commands);
+        let Some(worker) = worker else {
+            return;
+        };
+        let Some(chain) = self.chains.get_mut(&id) else {
+            return;
+        };
+        let is_holder = chain.is_held_by(worker);
+        if is_holder {
+            chain.standing = standing;
+            self.unconfirmed.remove(&(worker, id));
+        }
+        let repeated = chain
+            .answered
+            .as_ref()
+            .is_some_and(|last| last.incarnation == incarnation && last.sequence == sequence);
+        if repeated && self.stopped.is_none() {
+            return;
+        }
+        let answer = if self.stopped.is_some() || (is_holder && standing != Standing::Running) {
+            Answer::Stop
+        } else if !is_holder {
+            Answer::Release
+        } else {
+            let seeds = if wants_seeds || self.lags(id) {
+                self.seeds_for(id)
+            } else {
+                None
+            };
+            Answer::Continue {
+                seeds,
+                snapshot: false,
+            }
+        };
+        if let Some(chain) = self.chains.get_mut(&id) {
+            chain.answered = Some(Answered {
+                incarnation,
+                sequence,
+                answer,
+            });
+        }
+        if self.stopped.is_none()
+            && let Some(reason) = self.all_done()
+        {
+            self.stop(now, reason, commands);
+        }
+    }
+
+    pub(super) fn take_lockstep(
+        &mut self,
+        now: Duration,
+        worker: Option<WorkerId>,
+        report: ChainReport,
+        commands: &mut Vec<Command>,
+    ) {
+        let id = report.chain;
+        if report.sequence != self.rounds.round().0 {
+            // The last round's answer is still there for whoever asks again.
+            return;
+        }
+        let lacks_state = self.plan.snapshots == Snapshots::EveryRound && report.snapshot.is_none();
+        if lacks_state {
+            return;
+        }
+        if let Some(worker) = worker {
+            self.unconfirmed.remove(&(worker, id));
+        }
+        self.rounds.add(report);
+        let running: Vec<ChainId> = self
+            .chains
+            .iter()
+            .filter(|(_, chain)| chain.standing == Standing::Running)
+            .map(|(&id, _)| id)
+            .collect();
+        if let Some(reports) = self.rounds.complete(running.into_iter()) {
+            self.close_round(now, reports, commands);
+        }
+    }
+
+    /// Merges a round in chain order, decides how every chain goes on, and stores both.
+    pub(super) fn close_round(
+        &mut self,
+        now: Duration,
+        reports: Vec<ChainReport>,
+        commands: &mut Vec<Command>,
+    ) {
+        let mut wanting = Vec::with_capacity(reports.len());
+        for mut report in reports {
+            let id = report.chain;
+            let holder = self.chains[&id].held.as_ref().map(|held| held.by);
+            self.count(now, holder, WHOEVER, id, report.counters);
+            if let Some(chain) = self.chains.get_mut(&id) {
+                chain.standing = report.standing;
+                if let Some(snapshot) = report.snapshot.take() {
+                    chain.snapshot = Some(snapshot);
+                } else {
+                    // An older state would not fit this round's seeds.
+                    chain.snapshot = None;
+                }
+            }
+            wanting.push((id, report.sequence, report.wants_seeds));
+            self.merge(now, report, commands);
+        }
+        self.check_budget(now, commands);
+        if self.stopped.is_none()
+            && let Some(reason) = self.all_done()
+        {
+            self.stop(now, reason, commands);
+        }
+        let snapshot = match self.plan.snapshots {
+            Snapshots::Never => false,
+            Snapshots::EveryRound => true,
+            Snapshots::Every(time) => {
+                let due = now.saturating_sub(self.snapshots_at) >= time;
+                if due {
+                    self.snapshots_at = now;
+                }
+                due
+            }
+        };
+        for (id, sequence, wants_seeds) in wanting {
+            // Seeds are drawn even at the end: a search that goes on later needs them.
+            let running = self.chains[&id].standing == Standing::Running;
+            let seeds = if running && (wants_seeds || self.lags(id)) {
+                self.seeds_for(id)
+            } else {
+                None
+            };
+            let answer = if self.stopped.is_some() || !running {
+                Answer::Stop
+            } else {
+                Answer::Continue {
+                    seeds: seeds.clone(),
+                    snapshot,
+                }
+            };
+            if let Some(chain) = self.chains.get_mut(&id) {
+                chain.owed = seeds;
+                chain.answered = Some(Answered {
+                    incarnation: WHOEVER,
+                    sequence,
+                    answer,
+                });
+                if let Some(stored) = chain.to_store() {
+                    commands.push(Command::StoreChain(id, stored));
+                }
+            }
+        }
+        if snapshot {
+            commands.push(Command::StoreProgress);
+        }
+        self.share_out(&[]);
+    }
+
+    pub(super) fn count(
+        &mut self,
+        now: Duration,
+        worker: Option<WorkerId>,
+        incarnation: Incarnation,
+        chain: ChainId,
+        counters: ChainCounters,
+    ) {
+        if let Some(state) = self.chains.get_mut(&chain) {
+            let added = state.counted.raise(incarnation, counters);
+            self.total = self.total.plus(added);
+            if let Some(worker) = worker {
+                self.members.credit(now, worker, added.evaluations);
+            }
+        }
+    }
+
+    pub(super) fn merge(
+        &mut self,
+        now: Duration,
+        report: ChainReport,
+        commands: &mut Vec<Command>,
+    ) {
+        let chain = report.chain;
+        let before = self.best().map(|row| row.score);
+        let mut changed = Vec::new();
+        for (found, row) in report.finds {
+            if self.pool.merge(chain, found, &row) {
+                changed.push((chain, found, row));
+            }
+        }
+        if !changed.is_empty() {
+            commands.push(Command::StoreRows(changed));
+        }
+        if let Some(best) = self.pool.best()
+            && before.is_none_or(|before| best.score.value() > before.value() + MIN_GAIN)
+        {
+            let best = best.clone();
+            let record = Record {
+                score: best.score,
+                at: self.elapsed(now),
+                evaluations: self.total.evaluations,
+            };
+            self.curve.add(record.at, record.score);
+            self.record = Some(record);
+            commands.push(Command::StoreProgress);
+            commands.push(Command::Record(best));
+        }
+    }
+
+    pub(super) fn check_budget(&mut self, now: Duration, commands: &mut Vec<Command>) {
+        if self.stopped.is_none()
+            && let Some(reason) = self.plan.budget.reached(&self.spent(now))
+        {
+            self.stop(now, reason, commands);
+        }
+    }
+
+    pub(super) fn seeds_for(&mut self, chain: ChainId) -> Option<Seeds> {
+        if self.plan.cooperation == Cooperation::Off {
+            return None;
+        }
+        let state = self.chains.get_mut(&chain)?;
+        let draw = self.plan.seed.mix(0xE117E).mix(state.reseeds);
+        let seeds = reseed(&self.pool, chain, draw)?;
+        state.reseeds += 1;
+        self.seeds_sent += seeds.rows.len() as u64;
+        Some(seeds)
+    }
+
+    /// Tells whether a chain is so far behind the pool's best that it should catch up.
+    pub(super) fn lags(&self, chain: ChainId) -> bool {
+        let (Some(best), Some(own)) = (self.pool.best(), self.pool.best_of(chain)) else {
+            return false;
+        };
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "at most NodeIdx::MAX_NODES nodes"
+        )]
+        let nodes = best.structure.nodes() as f64;
+        best.score.value() - own.score.value() > LAG_PER_NODE * nodes
+    }
+
+    /// Tells why the search is over where no chain can go on.
+    pub(super) fn all_done(&self) -> Option<StoppedBy> {
+        let mut standings = self.chains.values().map(|chain| chain.standing);
+        if self.chains.is_empty() || standings.any(|standing| standing == Standing::Running) {
+            return None;
+        }
+        let any = |standing| self.chains.values().any(|chain| chain.standing == standing);
+        Some(if any(Standing::OutOfEvaluations) {
+            StoppedBy::Evaluations
+        } else if any(Standing::OutOfIterations) {
+            StoppedBy::Iterations
+        } else {
+            StoppedBy::Exhausted
+        })
+    }
+}

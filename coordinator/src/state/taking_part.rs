@@ -1,0 +1,232 @@
+//! Workers come, go and are lost, chains change hands, and a search ends.
+
+use super::chains::{ChainState, Held};
+use super::command::{Command, WorkerChange};
+use super::membership::{Entered, Move};
+use super::plan::{ChainCount, Pace, Snapshots};
+use super::{LAST_REPORTS, MAX_CHAINS, STORE_PROGRESS_EVERY, State};
+use rlbayes_common::exchange::{Answer, ChainReport, Exchange, Hello, Origin, Standing};
+use rlbayes_common::ids::{ChainId, WorkerId};
+use rlbayes_common::search::StoppedBy;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+impl State {
+    pub(super) fn join(&mut self, now: Duration, hello: &Hello, commands: &mut Vec<Command>) {
+        if let Some(before) = hello
+            .replaces
+            .and_then(|incarnation| self.members.find(incarnation))
+        {
+            self.end_worker(now, before, WorkerChange::Lost, commands);
+        }
+        if self.stopped.is_some() {
+            // There is nothing left to do; the reply says so.
+            return;
+        }
+        let Some((worker, entered)) = self.members.enter(now, self.plan.lease, hello) else {
+            return;
+        };
+        let change = match entered {
+            Entered::New => WorkerChange::Joined,
+            Entered::Again => WorkerChange::Returned,
+        };
+        commands.push(Command::Worker(worker, change));
+        if self.searching_since.is_none() {
+            self.searching_since = Some(now);
+        }
+        if let ChainCount::PerThread(_) = self.plan.chains {
+            // After the loss of the coordinator's disk, workers know chains that it does not.
+            for &chain in &hello.chains {
+                if chain.0 < MAX_CHAINS && self.chains.len() < MAX_CHAINS as usize {
+                    self.chains.entry(chain).or_insert_with(|| ChainState {
+                        started: true,
+                        ..ChainState::new()
+                    });
+                }
+            }
+        }
+        let wanted: Vec<(WorkerId, ChainId)> =
+            hello.chains.iter().map(|&chain| (worker, chain)).collect();
+        self.share_out(&wanted);
+    }
+
+    pub(super) fn leave(&mut self, now: Duration, exchange: Exchange, commands: &mut Vec<Command>) {
+        self.exchanges += 1;
+        let worker = exchange.worker;
+        let takes_part = self.members.renew(
+            now,
+            self.plan.lease,
+            worker,
+            exchange.incarnation,
+            exchange.statistics,
+        );
+        if self.plan.pace == Pace::Lockstep {
+            // Not a report of the round: the chains as they stand, for a search that goes on later.
+            for report in exchange.reports {
+                self.keep_last_state(report, commands);
+            }
+        } else {
+            let known = takes_part.then_some(worker);
+            self.take_reports(now, known, exchange, commands);
+        }
+        if takes_part {
+            self.end_worker(now, worker, WorkerChange::Left, commands);
+            self.share_out(&[]);
+        }
+    }
+
+    pub(super) fn keep_last_state(&mut self, report: ChainReport, commands: &mut Vec<Command>) {
+        let round = self.rounds.round().0;
+        let Some(chain) = self.chains.get_mut(&report.chain) else {
+            return;
+        };
+        let untouched = report.sequence == round && chain.counted.sum() == report.counters;
+        if self.stopped.is_some()
+            && untouched
+            && self.plan.snapshots != Snapshots::Never
+            && let Some(snapshot) = report.snapshot
+        {
+            chain.snapshot = Some(snapshot);
+            if let Some(stored) = chain.to_store() {
+                commands.push(Command::StoreChain(report.chain, stored));
+            }
+        }
+    }
+
+    pub(super) fn tick(&mut self, now: Duration, commands: &mut Vec<Command>) {
+        let overdue = self.members.overdue(now);
+        for &worker in &overdue {
+            self.end_worker(now, worker, WorkerChange::Lost, commands);
+        }
+        if !overdue.is_empty() {
+            self.share_out(&[]);
+        }
+        if self.stopped.is_none()
+            && let Some(reason @ (StoppedBy::Time | StoppedBy::Stagnation)) =
+                self.plan.budget.reached(&self.spent(now))
+        {
+            self.stop(now, reason, commands);
+            commands.push(Command::Halt);
+        }
+        if now.saturating_sub(self.progress_at) >= STORE_PROGRESS_EVERY {
+            self.progress_at = now;
+            commands.push(Command::StoreProgress);
+        }
+    }
+
+    pub(super) fn stop(&mut self, now: Duration, reason: StoppedBy, commands: &mut Vec<Command>) {
+        if self.stopped.is_some() {
+            return;
+        }
+        self.stopped = Some((reason, now));
+        commands.push(Command::StoreProgress);
+        if self.plan.pace == Pace::Free {
+            commands.push(Command::Halt);
+        }
+    }
+
+    /// The search is over once nobody works on it any more, or has for too long.
+    pub(super) fn finish(&mut self, now: Duration, commands: &mut Vec<Command>) {
+        let Some((reason, since)) = self.stopped else {
+            return;
+        };
+        let waited = now.saturating_sub(since) >= LAST_REPORTS;
+        // A lockstep round is finished, however long it takes, as long as somebody works on it.
+        let hopeless = waited && (self.plan.pace == Pace::Free || self.is_round_over());
+        if !self.finished && (self.members.alive().next().is_none() || hopeless) {
+            self.finished = true;
+            self.pause_clock(now);
+            commands.push(Command::StoreProgress);
+            commands.push(Command::Halt);
+            commands.push(Command::Finished(reason));
+        }
+    }
+
+    pub(super) fn is_round_over(&self) -> bool {
+        !self.chains.keys().any(|&chain| self.rounds.has(chain))
+            && self
+                .chains
+                .values()
+                .all(|chain| matches!(&chain.answered, Some(last) if last.answer == Answer::Stop))
+    }
+
+    pub(super) fn end_worker(
+        &mut self,
+        now: Duration,
+        worker: WorkerId,
+        change: WorkerChange,
+        commands: &mut Vec<Command>,
+    ) {
+        self.members.end(worker);
+        for chain in self.chains.values_mut() {
+            if chain.is_held_by(worker) {
+                chain.held = None;
+            }
+        }
+        self.unconfirmed.retain(|&(by, _)| by != worker);
+        commands.push(Command::Worker(worker, change));
+        if self.members.alive().next().is_none() {
+            self.pause_clock(now);
+            commands.push(Command::StoreProgress);
+        }
+    }
+
+    pub(super) fn pause_clock(&mut self, now: Duration) {
+        if let Some(since) = self.searching_since.take() {
+            self.searched += now.saturating_sub(since);
+        }
+    }
+
+    /// Gives chains that nobody runs to workers, and evens out who has how many.
+    pub(super) fn share_out(&mut self, wanted: &[(WorkerId, ChainId)]) {
+        if self.stopped.is_some() {
+            return;
+        }
+        // A lockstep chain that has reported stays where it is until the round is over: its
+        // answer goes to the worker that waits for it.
+        let holders: BTreeMap<ChainId, Option<WorkerId>> = self
+            .chains
+            .iter()
+            .filter(|(_, chain)| chain.standing == Standing::Running)
+            .map(|(&id, chain)| (id, chain.held.as_ref().map(|held| held.by)))
+            .collect();
+        let mut next = self.chains.last_key_value().map_or(0, |(id, _)| id.0 + 1);
+        let moves = self
+            .members
+            .share_out(self.plan.chains, &holders, wanted, || {
+                let new = matches!(self.plan.chains, ChainCount::PerThread(_)) && next < MAX_CHAINS;
+                next += u32::from(new);
+                new.then(|| ChainId(next - 1))
+            });
+        for Move { chain, to } in moves {
+            let is_new = !self.chains.contains_key(&chain);
+            if is_new {
+                self.chains.insert(chain, ChainState::new());
+            }
+            let origin = self.origin(chain);
+            if let Some(state) = self.chains.get_mut(&chain) {
+                state.started = true;
+                if let Some(before) = state.held.replace(Held { by: to, origin }) {
+                    self.unconfirmed.remove(&(before.by, chain));
+                }
+                self.unconfirmed.insert((to, chain));
+            }
+        }
+    }
+
+    pub(super) fn origin(&mut self, chain: ChainId) -> Origin {
+        let Some(state) = self.chains.get(&chain) else {
+            return Origin::Start;
+        };
+        match (self.plan.pace, &state.snapshot) {
+            (Pace::Lockstep, Some(snapshot)) => Origin::Stored {
+                digest: snapshot.digest(),
+                seeds: state.owed.clone(),
+            },
+            (Pace::Free, _) if state.started => {
+                self.seeds_for(chain).map_or(Origin::Start, Origin::Pool)
+            }
+            _ => Origin::Start,
+        }
+    }
+}
