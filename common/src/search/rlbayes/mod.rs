@@ -174,11 +174,6 @@ impl RlBayes {
         };
         chain.since_best = *since_best;
         chain.since_row = *since_row;
-        chain.places = places
-            .iter()
-            .map(|&place| usize::try_from(place).ok().filter(|&at| at < nodes))
-            .map(|place| place.map(NodeIdx::new).ok_or(UnfitState))
-            .collect::<Result<_, _>>()?;
         let rows = match saved.rows.as_slice() {
             [] => &[],
             [current, run_best, rows @ ..] => {
@@ -188,6 +183,11 @@ impl RlBayes {
                     _ => Stage::Exploring(position),
                 };
                 chain.run_best = Some(run_best.clone());
+                chain.places = places
+                    .iter()
+                    .map(|&place| usize::try_from(place).ok().filter(|&at| at < nodes))
+                    .map(|place| place.map(NodeIdx::new).ok_or(UnfitState))
+                    .collect::<Result<_, _>>()?;
                 rows
             }
             [_] => return Err(UnfitState),
@@ -472,8 +472,13 @@ impl Chain for RlBayes {
             Stage::Climbing(position) => (Some(position), 0),
             Stage::Exploring(position) => (Some(position), 1),
         };
-        if let Some(position) = position.filter(|position| position.is_fresh()) {
-            let current = position.row();
+        // A climb that the budget cut short is not a row: the run goes on from its best.
+        let current = match position {
+            Some(position) if position.is_fresh() => Some(position.row()),
+            Some(_) => self.run_best.clone(),
+            None => None,
+        };
+        if let Some(current) = current {
             saved.rows.push(current.clone());
             saved.rows.push(self.run_best.clone().unwrap_or(current));
             saved.rows.extend(self.table.explored().cloned());
