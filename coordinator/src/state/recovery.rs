@@ -106,7 +106,7 @@ impl State {
             counters: self.total,
             chains: self.chains.last_key_value().map_or(0, |(id, _)| id.0 + 1),
             seeds_sent: self.seeds_sent,
-            stopped_by: self.stopped_by().filter(|_| self.finished),
+            stopped_by: self.stopped_by(),
         }
     }
 }

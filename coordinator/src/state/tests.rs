@@ -286,6 +286,37 @@ fn a_repeated_lockstep_report_gets_the_same_answer() {
     assert_eq!(driven.state.round(), Round(1));
 }
 
+/// What a restart of the coordinator leaves.
+fn restarted(driven: &Driven) -> Driven {
+    let stored = Stored {
+        pool: driven.state.pool().clone(),
+        progress: driven.state.progress(seconds(1)),
+        chains: driven.state.stored_chains().collect(),
+    };
+    Driven {
+        state: State::recovered(*driven.state.plan(), stored),
+        commands: Vec::new(),
+    }
+}
+
+#[test]
+fn an_end_outlives_a_restart_before_the_workers_have_left() {
+    let budget = Budget {
+        target: Some(LogScore::new(-5.0)),
+        ..Budget::default()
+    };
+    for pace in [Pace::Free, Pace::Lockstep] {
+        let mut driven = Driven::new(plan(pace, budget));
+        let worker = driven.join(0, 1);
+        let all = (0..3).map(|chain| report(chain, 0, 10, &best((0, 1), -5.0)));
+        let reply = driven.exchange(1, &worker, 1, all.collect()).unwrap();
+        assert_eq!(reply.stopped_by, Some(StoppedBy::Target));
+        assert!(!driven.state.is_finished());
+        let again = restarted(&driven);
+        assert_eq!(again.state.stopped_by(), Some(StoppedBy::Target));
+    }
+}
+
 #[test]
 fn a_recovered_lockstep_search_goes_on_in_the_same_round_with_the_same_seeds() {
     let mut driven = Driven::new(plan(Pace::Lockstep, Budget::default()));
