@@ -115,6 +115,17 @@ impl ChainState {
         })
     }
 
+    /// Makes the order that its worker may still get begin where the round that is now over ended:
+    /// somebody else may have reported in its place.
+    pub(super) fn renew_origin(&mut self) {
+        if let (Some(held), Some(snapshot)) = (&mut self.held, &self.snapshot) {
+            held.origin = Origin::Stored {
+                digest: snapshot.digest(),
+                seeds: self.owed.clone(),
+            };
+        }
+    }
+
     /// Tells whether a worker runs it.
     pub(super) fn is_held_by(&self, worker: WorkerId) -> bool {
         self.held.as_ref().is_some_and(|held| held.by == worker)

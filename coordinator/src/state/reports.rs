@@ -198,6 +198,7 @@ impl State {
             };
             if let Some(chain) = self.chains.get_mut(&id) {
                 chain.owed = seeds;
+                chain.renew_origin();
                 chain.answered = Some(Answered {
                     incarnation: WHOEVER,
                     sequence,

@@ -318,6 +318,31 @@ fn an_end_outlives_a_restart_before_the_workers_have_left() {
 }
 
 #[test]
+fn a_chain_that_somebody_else_reported_begins_where_the_round_ended() {
+    let mut driven = Driven::new(plan(Pace::Lockstep, endless()));
+    let first = driven.join(0, 1);
+    let second = driven.join(0, 2);
+    assert!(!second.orders.is_empty());
+    // The first worker has not heard yet that chains have moved, and finishes the round.
+    let all = (0..3).map(|chain| report(chain, 0, 10, &[])).collect();
+    driven.exchange(1, &first, 1, all).unwrap();
+    assert_eq!(driven.state.round(), Round(1));
+    let reply = driven.exchange(1, &second, 2, Vec::new()).unwrap();
+    assert_eq!(chains_of(&reply.orders), chains_of(&second.orders));
+    for order in &reply.orders {
+        let snapshot = driven.state.snapshot(order.chain).unwrap();
+        assert_eq!(order.sequence, 1);
+        assert_eq!(
+            order.origin,
+            Origin::Stored {
+                digest: snapshot.digest(),
+                seeds: None
+            }
+        );
+    }
+}
+
+#[test]
 fn a_recovered_lockstep_search_goes_on_in_the_same_round_with_the_same_seeds() {
     let mut driven = Driven::new(plan(Pace::Lockstep, Budget::default()));
     let worker = driven.join(0, 1);
