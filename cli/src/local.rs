@@ -100,6 +100,8 @@ pub(crate) fn run(
         folder,
     } = kept;
     let state = state.unwrap_or_else(|| State::new(job.plan));
+    // Chains count up from where this process takes them: to the coordinator it is a new one.
+    let incarnation = Incarnation(1 + state.counters().evaluations);
     runtime.block_on(async {
         let halt = Arc::new(AtomicBool::new(false));
         let (event_loop, handle, published) =
@@ -123,7 +125,7 @@ pub(crate) fn run(
             refused: false,
         };
         let settings = SessionSettings {
-            incarnation: Incarnation(1),
+            incarnation,
             replaces: None,
             host: "here".to_owned(),
             threads: job.threads,

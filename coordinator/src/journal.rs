@@ -11,7 +11,7 @@ use rlbayes_common::elite::{EliteRow, Found, Keying, Pool};
 use rlbayes_common::exchange::{ChainCounters, StoredChain};
 use rlbayes_common::failpoint;
 use rlbayes_common::graph::StructureKey;
-use rlbayes_common::ids::{ChainId, Round};
+use rlbayes_common::ids::{ChainId, Incarnation, Round};
 use rlbayes_common::score::LogScore;
 use rlbayes_common::search::{SeedCounts, StoppedBy};
 use rlbayes_common::snapshot::{
@@ -29,6 +29,8 @@ const SETTINGS: TableDefinition<'_, &str, &str> = TableDefinition::new("settings
 const PROGRESS: TableDefinition<'_, &str, u64> = TableDefinition::new("progress");
 /// (chain, why, key of the row) -> sealed row.
 const ROWS: TableDefinition<'_, (u32, u8, [u8; 32]), &[u8]> = TableDefinition::new("rows");
+/// (chain, place among its worker processes) -> the process, and what it has done.
+const LIVES: TableDefinition<'_, (u32, u32), (u64, [u64; 6])> = TableDefinition::new("lives");
 /// chain -> sealed state at the last barrier.
 const CHAINS: TableDefinition<'_, u32, &[u8]> = TableDefinition::new("chains");
 
@@ -228,11 +230,25 @@ impl Journal {
             let stored = decode_stored_chain(bytes.value(), nodes)?;
             chains.insert(ChainId(chain.value()), stored);
         }
+        let mut progress = progress_of(&numbers);
+        match read.open_table(LIVES) {
+            Ok(table) => {
+                for entry in table.iter().map_err(redb::Error::from)? {
+                    let (key, value) = entry.map_err(redb::Error::from)?;
+                    let ((chain, _), (life, done)) = (key.value(), value.value());
+                    let life = (ChainId(chain), Incarnation(life), counters_of(done));
+                    progress.lives.push(life);
+                }
+            }
+            // A journal of before there was the table.
+            Err(redb::TableError::TableDoesNotExist(_)) => {}
+            Err(error) => return Err(JournalError::Database(error.into())),
+        }
         Ok(Some(Loaded {
             settings,
             stored: Some(Stored {
                 pool,
-                progress: progress_of(&numbers),
+                progress,
                 chains,
             }),
         }))
@@ -246,6 +262,7 @@ impl Journal {
         self.transact(|write| {
             write.delete_table(SETTINGS)?;
             write.delete_table(PROGRESS)?;
+            write.delete_table(LIVES)?;
             write.delete_table(ROWS)?;
             write.delete_table(CHAINS)?;
             let mut table = write.open_table(SETTINGS)?;
@@ -288,6 +305,11 @@ impl Journal {
                         Some(value) => table.insert(name, value)?,
                         None => table.remove(name)?,
                     };
+                }
+                write.delete_table(LIVES)?;
+                let mut table = write.open_table(LIVES)?;
+                for (place, (chain, life, done)) in (0..).zip(&progress.lives) {
+                    table.insert((chain.0, place), (life.0, figures_of(done)))?;
                 }
             }
             failpoint::pass("journal-before-commit");
@@ -332,6 +354,7 @@ fn numbers_of(progress: &Progress) -> [(&'static str, Option<u64>); 15] {
         record,
         round,
         counters,
+        lives: _,
         chains,
         seeds_sent,
         stopped_by,
@@ -387,10 +410,54 @@ fn progress_of(numbers: &BTreeMap<String, u64>) -> Progress {
                 made_current: zero("seeds_made_current"),
             },
         },
+        lives: Vec::new(),
         chains: u32::try_from(zero("chains")).unwrap_or(u32::MAX),
         seeds_sent: zero("seeds_sent"),
         stopped_by: number("stopped_by")
             .and_then(|at| StoppedBy::ALL.get(usize::try_from(at).ok()?).copied()),
+    }
+}
+
+fn figures_of(counters: &ChainCounters) -> [u64; 6] {
+    let ChainCounters {
+        iterations,
+        evaluations,
+        computed,
+        seeds,
+    } = *counters;
+    let SeedCounts {
+        received,
+        entered,
+        made_current,
+    } = seeds;
+    [
+        iterations,
+        evaluations,
+        computed,
+        received,
+        entered,
+        made_current,
+    ]
+}
+
+fn counters_of(figures: [u64; 6]) -> ChainCounters {
+    let [
+        iterations,
+        evaluations,
+        computed,
+        received,
+        entered,
+        made_current,
+    ] = figures;
+    ChainCounters {
+        iterations,
+        evaluations,
+        computed,
+        seeds: SeedCounts {
+            received,
+            entered,
+            made_current,
+        },
     }
 }
 

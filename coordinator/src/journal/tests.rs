@@ -2,7 +2,7 @@ use super::*;
 use rlbayes_common::elite::Structure;
 use rlbayes_common::exchange::{Snapshot, Standing};
 use rlbayes_common::graph::Dag;
-use rlbayes_common::ids::{NodeIdx, Seed};
+use rlbayes_common::ids::{Incarnation, NodeIdx, Seed};
 use rlbayes_common::search::{SavedChain, Seeds};
 use rlbayes_common::snapshot::encode_chain;
 
@@ -62,6 +62,17 @@ fn batch() -> Batch {
                     made_current: 6,
                 },
             },
+            lives: vec![
+                (ChainId(2), Incarnation(9), ChainCounters::default()),
+                (
+                    ChainId(2),
+                    Incarnation(7),
+                    ChainCounters {
+                        evaluations: 2,
+                        ..Default::default()
+                    },
+                ),
+            ],
             chains: 4,
             seeds_sent: 8,
             stopped_by: Some(StoppedBy::Target),

@@ -66,6 +66,11 @@ impl Counted {
         to
     }
 
+    /// Returns the worker processes of which late reports still count, oldest first.
+    pub(super) fn lives(&self) -> &[(Incarnation, ChainCounters)] {
+        &self.lives
+    }
+
     /// Returns the sum.
     pub(super) fn sum(&self) -> ChainCounters {
         self.lives

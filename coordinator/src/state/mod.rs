@@ -81,6 +81,9 @@ pub struct Progress {
     pub round: Round,
     /// What all chains have done.
     pub counters: ChainCounters,
+    /// What of it worker processes have done that may report again, free-running: a process counts
+    /// up from where it took its chain, before and after the coordinator's restart.
+    pub lives: Vec<(ChainId, Incarnation, ChainCounters)>,
     /// How many chains there are.
     pub chains: u32,
     /// Rows sent to chains.

@@ -5,7 +5,7 @@ use super::plan::{ChainCount, Pace, SearchPlan};
 use super::rounds::Rounds;
 use super::{MAX_CHAINS, Progress, State, Stored, WHOEVER};
 use rlbayes_common::exchange::{ChainCounters, Snapshot, Standing, StoredChain};
-use rlbayes_common::ids::ChainId;
+use rlbayes_common::ids::{ChainId, Incarnation};
 use rlbayes_common::search::StoppedBy;
 use std::time::Duration;
 
@@ -39,7 +39,15 @@ impl State {
             chain.started = state.pool.best_of(id).is_some();
         }
         match plan.pace {
-            Pace::Free => state.before = progress.counters,
+            Pace::Free => {
+                let mut counted = ChainCounters::default();
+                for (id, life, counters) in progress.lives {
+                    if let Some(chain) = state.chains.get_mut(&id) {
+                        counted = counted.plus(chain.counted.raise(life, counters));
+                    }
+                }
+                state.before = progress.counters.since(counted);
+            }
             Pace::Lockstep => {
                 for (id, stored) in chains {
                     if let Some(chain) = state.chains.get_mut(&id) {
@@ -96,6 +104,14 @@ impl State {
             .filter_map(|(&id, chain)| Some((id, chain.to_store()?)))
     }
 
+    fn lives(&self) -> Vec<(ChainId, Incarnation, ChainCounters)> {
+        let of_chain = |(&id, chain): (&ChainId, &ChainState)| {
+            let lives = chain.counted.lives().to_vec();
+            lives.into_iter().map(move |(life, done)| (id, life, done))
+        };
+        self.chains.iter().flat_map(of_chain).collect()
+    }
+
     /// Returns how far the search has come, to be stored.
     #[must_use]
     pub fn progress(&self, now: Duration) -> Progress {
@@ -104,6 +120,10 @@ impl State {
             record: self.record.clone(),
             round: self.rounds.round(),
             counters: self.total,
+            lives: match self.plan.pace {
+                Pace::Free => self.lives(),
+                Pace::Lockstep => Vec::new(),
+            },
             chains: self.chains.last_key_value().map_or(0, |(id, _)| id.0 + 1),
             seeds_sent: self.seeds_sent,
             stopped_by: self.stopped_by(),

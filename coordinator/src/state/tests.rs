@@ -343,6 +343,20 @@ fn a_chain_that_somebody_else_reported_begins_where_the_round_ended() {
 }
 
 #[test]
+fn work_that_is_reported_again_after_a_restart_counts_once() {
+    let mut driven = Driven::new(plan(Pace::Free, endless()));
+    let worker = driven.join(0, 7);
+    let reports = vec![report(0, 0, 100, &[])];
+    driven.exchange(1, &worker, 7, reports).unwrap();
+    let mut driven = restarted(&driven);
+    assert_eq!(driven.state.counters().evaluations, 100);
+    let worker = driven.join(0, 7);
+    let reports = vec![report(0, 1, 150, &[])];
+    driven.exchange(1, &worker, 7, reports).unwrap();
+    assert_eq!(driven.state.counters().evaluations, 150);
+}
+
+#[test]
 fn a_recovered_lockstep_search_goes_on_in_the_same_round_with_the_same_seeds() {
     let mut driven = Driven::new(plan(Pace::Lockstep, Budget::default()));
     let worker = driven.join(0, 1);
