@@ -443,12 +443,9 @@ impl<'a> EventLoop<'a> {
         let of_chains = pool
             .rows_by_chain()
             .map(|(chain, found, row)| (chain, found, row.clone()));
-        // Rows that no chain holds any more are stored under the first: what matters is the row.
-        let overall = pool
-            .overall()
-            .map(|row| (ChainId(0), rlbayes_common::elite::Found::Best, row.clone()));
         Batch {
-            rows: of_chains.chain(overall).collect(),
+            rows: of_chains.collect(),
+            overall: pool.overall().cloned().collect(),
             chains: self.state.stored_chains().collect(),
             progress: Some(self.state.progress(self.now())),
             keep_only: None,

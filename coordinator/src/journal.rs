@@ -27,7 +27,7 @@ use thiserror::Error;
 
 const SETTINGS: TableDefinition<'_, &str, &str> = TableDefinition::new("settings");
 const PROGRESS: TableDefinition<'_, &str, u64> = TableDefinition::new("progress");
-/// (chain, why, key of the row) -> sealed row.
+/// (chain, why, key of the row) -> sealed row; a row of all chains is under the first one.
 const ROWS: TableDefinition<'_, (u32, u8, [u8; 32]), &[u8]> = TableDefinition::new("rows");
 /// (chain, place among its worker processes) -> the process, and what it has done.
 const LIVES: TableDefinition<'_, (u32, u32), (u64, [u64; 6])> = TableDefinition::new("lives");
@@ -45,6 +45,8 @@ pub struct Journal {
 pub struct Batch {
     /// Rows that changed the pool.
     pub rows: Vec<(ChainId, Found, EliteRow)>,
+    /// The best over all chains, where they are not among the rows of a chain (any more).
+    pub overall: Vec<EliteRow>,
     /// Lockstep chains as they stand.
     pub chains: Vec<(ChainId, StoredChain)>,
     /// How far the search has come.
@@ -103,6 +105,7 @@ impl Batch {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
+            && self.overall.is_empty()
             && self.chains.is_empty()
             && self.progress.is_none()
             && self.keep_only.is_none()
@@ -221,7 +224,12 @@ impl Journal {
             let (key, bytes) = entry.map_err(redb::Error::from)?;
             let (chain, why, _) = key.value();
             let row = decode_row(bytes.value(), nodes)?;
-            pool.merge(ChainId(chain), found_of(why), &row);
+            match found_of(why) {
+                Some(found) => {
+                    pool.merge(ChainId(chain), found, &row);
+                }
+                None => pool.restore_overall(&row),
+            }
         }
         let mut chains = BTreeMap::new();
         let table = read.open_table(CHAINS).map_err(redb::Error::from)?;
@@ -289,6 +297,10 @@ impl Journal {
             let mut rows = write.open_table(ROWS)?;
             for (chain, found, row) in &batch.rows {
                 let key = (chain.0, number_of(*found), keying.key(row).0);
+                rows.insert(key, encode_row(row).as_slice())?;
+            }
+            for row in &batch.overall {
+                let key = (0, OVERALL, keying.key(row).0);
                 rows.insert(key, encode_row(row).as_slice())?;
             }
             if let Some(kept) = &batch.keep_only {
@@ -468,11 +480,14 @@ fn number_of(found: Found) -> u8 {
     }
 }
 
-fn found_of(number: u8) -> Found {
-    if number == 1 {
-        Found::Stalled
-    } else {
-        Found::Best
+/// The number of rows that no chain need have found.
+const OVERALL: u8 = 2;
+
+fn found_of(number: u8) -> Option<Found> {
+    match number {
+        0 => Some(Found::Best),
+        1 => Some(Found::Stalled),
+        _ => None,
     }
 }
 

@@ -43,6 +43,7 @@ fn batch() -> Batch {
     };
     Batch {
         rows,
+        overall: vec![row(2, 3, -4.0)],
         chains: vec![(ChainId(3), stored)],
         progress: Some(Progress {
             elapsed: Duration::from_secs(2),
@@ -103,6 +104,9 @@ fn a_reopened_journal_gives_back_what_was_written() {
     let mut pool = Pool::new(Keying::ByClass);
     for (chain, found, row) in &batch.rows {
         pool.merge(*chain, *found, row);
+    }
+    for row in &batch.overall {
+        pool.restore_overall(row);
     }
     assert_eq!(stored.pool, pool);
     assert_eq!(Some(stored.progress), batch.progress);
