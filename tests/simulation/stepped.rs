@@ -1,0 +1,207 @@
+//! Chains that a session's own task steps: the same chains as on threads, in simulated time. And
+//! what a worker keeps over a restart.
+
+use crate::search;
+use rlbayes_common::exchange::{Answer, ChainOrder, ChainReport, Snapshot, WorkerStatistics};
+use rlbayes_common::ids::{ChainId, SearchId, Seed};
+use rlbayes_common::random::Random;
+use rlbayes_common::search::{Chain, Problem, SavedChain};
+use rlbayes_common::snapshot::decode_chain;
+use rlbayes_worker::backoff;
+use rlbayes_worker::chains::{ChainMaker, Chains};
+use rlbayes_worker::data_store::DataStore;
+use rlbayes_worker::link::{Joined, Link};
+use rlbayes_worker::running_chain::{RunningChain, SlicePace, SliceSettings};
+use rlbayes_worker::session::{SessionError, Workshop};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+use tokio::time::{Instant, sleep, sleep_until};
+
+/// Chains stepped in a task.
+pub(crate) struct Stepped {
+    chains: BTreeMap<ChainId, (Instant, RunningChain)>,
+    settings: SliceSettings,
+    begun: Instant,
+    random: Random,
+}
+
+impl Stepped {
+    /// How long the next slice takes.
+    fn slice_time(&mut self) -> Duration {
+        let most = match self.settings.pace {
+            SlicePace::Lockstep => 1000,
+            SlicePace::Free { .. } => 1500,
+        };
+        Duration::from_millis(100 + self.random.below(most) as u64)
+    }
+}
+
+impl Chains for Stepped {
+    fn run(&mut self, chain: Box<dyn Chain>, order: &ChainOrder) {
+        let due = Instant::now() + self.slice_time();
+        let running = RunningChain::new(chain, order, self.settings);
+        self.chains.insert(order.chain, (due, running));
+    }
+
+    fn answer(&mut self, id: ChainId, answer: Answer) {
+        let due = Instant::now() + self.slice_time();
+        if let Some((next, chain)) = self.chains.get_mut(&id) {
+            if self.settings.pace == SlicePace::Lockstep {
+                *next = due;
+            }
+            if !chain.take(answer) {
+                self.chains.remove(&id);
+            }
+        }
+    }
+
+    fn want_snapshots(&mut self) {
+        for (_, chain) in self.chains.values_mut() {
+            chain.want_snapshot();
+        }
+    }
+
+    async fn next_report(&mut self) -> Option<ChainReport> {
+        let halt = AtomicBool::new(false);
+        loop {
+            let next = self
+                .chains
+                .values()
+                .filter(|(_, chain)| chain.is_ready())
+                .map(|&(due, _)| due)
+                .min();
+            match next {
+                Some(due) => sleep_until(due).await,
+                None => std::future::pending().await,
+            }
+            let pause = self.slice_time();
+            let now = Instant::now();
+            let since = now.duration_since(self.begun);
+            let ready = self
+                .chains
+                .values_mut()
+                .find(|(due, chain)| chain.is_ready() && *due <= now);
+            if let Some((due, chain)) = ready {
+                *due = now + pause;
+                chain.run_slice(&halt);
+                if chain.is_report_due(since) {
+                    return Some(chain.report(since));
+                }
+            }
+        }
+    }
+
+    async fn end(&mut self) -> Vec<ChainReport> {
+        self.chains
+            .values_mut()
+            .map(|(_, chain)| chain.last_report())
+            .collect()
+    }
+
+    fn statistics(&self) -> WorkerStatistics {
+        // Those of the real process would differ from run to run.
+        WorkerStatistics::default()
+    }
+}
+
+/// What a worker has on its disk.
+#[derive(Default)]
+pub(crate) struct Kept {
+    /// How often it was started.
+    pub(crate) starts: u64,
+    search: Option<SearchId>,
+    chains: BTreeMap<ChainId, Snapshot>,
+}
+
+/// Where the chains of one worker are made.
+pub(crate) struct SimulatedWorkshop {
+    pub(crate) kept: Rc<RefCell<Kept>>,
+    /// Whether the worker has a state folder.
+    pub(crate) keeps: bool,
+    /// The problem of all workers on the host: a process shares its caches.
+    pub(crate) problem: Rc<RefCell<Option<Arc<Problem>>>>,
+    pub(crate) draws: Seed,
+    /// Checkpoints that were read when the search was opened.
+    pub(crate) read: BTreeMap<ChainId, SavedChain>,
+}
+
+impl Workshop for SimulatedWorkshop {
+    type Chains = Stepped;
+
+    async fn open(
+        &mut self,
+        link: &impl Link,
+        joined: &Joined,
+    ) -> Result<(ChainMaker, Stepped), SessionError> {
+        let description = &joined.search;
+        let data = DataStore::open(None).unwrap();
+        let mut attempt = 0;
+        let table = loop {
+            match link.fetch_data(description).await {
+                Ok(bytes) => match data.keep(description, &bytes) {
+                    Ok(table) => break Arc::new(table),
+                    Err(error) => return Err(SessionError::Workshop(error.to_string())),
+                },
+                Err(_) => sleep(backoff::delay(attempt, 0)).await,
+            }
+            attempt += 1;
+        };
+        self.kept.borrow_mut().search = Some(description.id);
+        if !description.lockstep {
+            let kept = self.kept.borrow();
+            let read = |(&chain, snapshot): (&ChainId, &Snapshot)| {
+                let saved = decode_chain(snapshot.bytes(), table.nodes());
+                (chain, saved.expect("a checkpoint is whole"))
+            };
+            self.read = kept.chains.iter().map(read).collect();
+        }
+        let problem = Arc::clone(
+            self.problem
+                .borrow_mut()
+                .get_or_insert_with(|| search::problem(&table)),
+        );
+        let maker = ChainMaker {
+            problem,
+            spec: description.spec,
+            seed: description.seed,
+            ladder: description.ladder,
+        };
+        let pace = match description.lockstep {
+            true => SlicePace::Lockstep,
+            false => SlicePace::Free {
+                every: description.exchange_every,
+            },
+        };
+        let chains = Stepped {
+            chains: BTreeMap::new(),
+            settings: SliceSettings {
+                pace,
+                slice_evaluations: description.round_evaluations,
+                target: description.target,
+            },
+            begun: Instant::now(),
+            random: Random::new(self.draws),
+        };
+        Ok((maker, chains))
+    }
+
+    fn checkpointed(&mut self, chain: ChainId) -> Option<SavedChain> {
+        self.read.remove(&chain)
+    }
+
+    fn holds(&self) -> (Vec<ChainId>, Option<SearchId>) {
+        let kept = self.kept.borrow();
+        (kept.chains.keys().copied().collect(), kept.search)
+    }
+
+    fn keep(&mut self, chain: ChainId, snapshot: &Snapshot) {
+        if self.keeps {
+            let chains = &mut self.kept.borrow_mut().chains;
+            chains.insert(chain, snapshot.clone());
+        }
+    }
+}
