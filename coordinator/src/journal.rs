@@ -11,7 +11,7 @@ use rlbayes_common::elite::{EliteRow, Found, Keying, Pool};
 use rlbayes_common::exchange::{ChainCounters, StoredChain};
 use rlbayes_common::failpoint;
 use rlbayes_common::graph::StructureKey;
-use rlbayes_common::ids::{ChainId, Round};
+use rlbayes_common::ids::{ChainId, Incarnation, Round};
 use rlbayes_common::score::LogScore;
 use rlbayes_common::search::{SeedCounts, StoppedBy};
 use rlbayes_common::snapshot::{
@@ -31,6 +31,9 @@ const PROGRESS: TableDefinition<'_, &str, u64> = TableDefinition::new("progress"
 const ROWS: TableDefinition<'_, (u32, u8, [u8; 32]), &[u8]> = TableDefinition::new("rows");
 /// chain -> sealed state at the last barrier.
 const CHAINS: TableDefinition<'_, u32, &[u8]> = TableDefinition::new("chains");
+
+/// (chain, incarnation) -> counters in the order of `counters_of`.
+const LIVES: TableDefinition<'_, (u32, u64), [u64; 6]> = TableDefinition::new("lives");
 
 /// An open journal.
 pub struct Journal {
@@ -228,11 +231,26 @@ impl Journal {
             let stored = decode_stored_chain(bytes.value(), nodes)?;
             chains.insert(ChainId(chain.value()), stored);
         }
+        let mut progress = progress_of(&numbers);
+        match read.open_table(LIVES) {
+            Ok(table) => {
+                for entry in table.iter().map_err(redb::Error::from)? {
+                    let (key, numbers) = entry.map_err(redb::Error::from)?;
+                    let (chain, life) = key.value();
+                    let counters = counters_of(numbers.value());
+                    let life = (ChainId(chain), Incarnation(life), counters);
+                    progress.lives.push(life);
+                }
+            }
+            // A journal from before they were stored.
+            Err(redb::TableError::TableDoesNotExist(_)) => {}
+            Err(error) => return Err(JournalError::Database(error.into())),
+        }
         Ok(Some(Loaded {
             settings,
             stored: Some(Stored {
                 pool,
-                progress: progress_of(&numbers),
+                progress,
                 chains,
             }),
         }))
@@ -248,6 +266,7 @@ impl Journal {
             write.delete_table(PROGRESS)?;
             write.delete_table(ROWS)?;
             write.delete_table(CHAINS)?;
+            write.delete_table(LIVES)?;
             let mut table = write.open_table(SETTINGS)?;
             for (name, value) in settings {
                 table.insert(name.as_str(), value.as_str())?;
@@ -288,6 +307,11 @@ impl Journal {
                         Some(value) => table.insert(name, value)?,
                         None => table.remove(name)?,
                     };
+                }
+                write.delete_table(LIVES)?;
+                let mut table = write.open_table(LIVES)?;
+                for (chain, life, counters) in &progress.lives {
+                    table.insert((chain.0, life.0), numbers_of_counters(*counters))?;
                 }
             }
             failpoint::pass("journal-before-commit");
@@ -332,6 +356,7 @@ fn numbers_of(progress: &Progress) -> [(&'static str, Option<u64>); 15] {
         record,
         round,
         counters,
+        lives: _,
         chains,
         seeds_sent,
         stopped_by,
@@ -387,10 +412,43 @@ fn progress_of(numbers: &BTreeMap<String, u64>) -> Progress {
                 made_current: zero("seeds_made_current"),
             },
         },
+        lives: Vec::new(),
         chains: u32::try_from(zero("chains")).unwrap_or(u32::MAX),
         seeds_sent: zero("seeds_sent"),
         stopped_by: number("stopped_by")
             .and_then(|at| StoppedBy::ALL.get(usize::try_from(at).ok()?).copied()),
+    }
+}
+
+fn numbers_of_counters(counters: ChainCounters) -> [u64; 6] {
+    [
+        counters.iterations,
+        counters.evaluations,
+        counters.computed,
+        counters.seeds.received,
+        counters.seeds.entered,
+        counters.seeds.made_current,
+    ]
+}
+
+fn counters_of(numbers: [u64; 6]) -> ChainCounters {
+    let [
+        iterations,
+        evaluations,
+        computed,
+        received,
+        entered,
+        made_current,
+    ] = numbers;
+    ChainCounters {
+        iterations,
+        evaluations,
+        computed,
+        seeds: SeedCounts {
+            received,
+            entered,
+            made_current,
+        },
     }
 }
 

@@ -570,7 +570,9 @@ fn a_late_report_of_a_worker_that_is_gone_still_counts() {
     let cluster = Cluster::start(ASIA, &["--chains", "2", "--time", "1h", "--lease", "200ms"]);
     cluster.wait_for("it serves", |_| true);
     let mut peer = Peer::join(&cluster.url(), 7);
-    cluster.wait_for("its lease has run out", |status| status.state == "waiting");
+    cluster.wait_for("its lease has run out", |status| {
+        status.workers.len() == 1 && alive(status) == 0
+    });
     let row = true_row(ASIA, &[(0, 1)]);
     let score = row.score;
     let late = peer.send(peer.request(vec![report(0, 0, vec![row], 100)]));

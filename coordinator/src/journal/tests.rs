@@ -2,7 +2,7 @@ use super::*;
 use rlbayes_common::elite::Structure;
 use rlbayes_common::exchange::{Snapshot, Standing};
 use rlbayes_common::graph::Dag;
-use rlbayes_common::ids::{NodeIdx, Seed};
+use rlbayes_common::ids::{Incarnation, NodeIdx, Seed};
 use rlbayes_common::search::{SavedChain, Seeds};
 use rlbayes_common::snapshot::encode_chain;
 
@@ -63,6 +63,14 @@ fn batch() -> Batch {
                 },
             },
             chains: 4,
+            lives: vec![(
+                ChainId(1),
+                Incarnation(9),
+                ChainCounters {
+                    evaluations: 5,
+                    ..ChainCounters::default()
+                },
+            )],
             seeds_sent: 8,
             stopped_by: Some(StoppedBy::Target),
         }),

@@ -66,6 +66,11 @@ impl Counted {
         to
     }
 
+    /// Returns the worker processes whose late reports still count, and what they have done.
+    pub(super) fn lives(&self) -> impl Iterator<Item = (Incarnation, ChainCounters)> {
+        self.lives.iter().copied()
+    }
+
     /// Returns the sum.
     pub(super) fn sum(&self) -> ChainCounters {
         self.lives

@@ -81,6 +81,8 @@ pub struct Progress {
     pub round: Round,
     /// What all chains have done.
     pub counters: ChainCounters,
+    /// What of it the worker processes of late have done, so that their reports count once.
+    pub lives: Vec<(ChainId, Incarnation, ChainCounters)>,
     /// How many chains there are.
     pub chains: u32,
     /// Rows sent to chains.

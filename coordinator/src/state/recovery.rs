@@ -5,7 +5,7 @@ use super::plan::{ChainCount, Pace, SearchPlan};
 use super::rounds::Rounds;
 use super::{MAX_CHAINS, Progress, State, Stored, WHOEVER};
 use rlbayes_common::exchange::{ChainCounters, Snapshot, Standing, StoredChain};
-use rlbayes_common::ids::ChainId;
+use rlbayes_common::ids::{ChainId, Incarnation};
 use rlbayes_common::search::StoppedBy;
 use std::time::Duration;
 
@@ -39,7 +39,16 @@ impl State {
             chain.started = state.pool.best_of(id).is_some();
         }
         match plan.pace {
-            Pace::Free => state.before = progress.counters,
+            Pace::Free => {
+                // Workers outlive the coordinator and go on counting from where they were.
+                state.before = progress.counters;
+                for (id, life, counters) in progress.lives {
+                    if let Some(chain) = state.chains.get_mut(&id) {
+                        chain.counted.raise(life, counters);
+                        state.before = state.before.since(counters);
+                    }
+                }
+            }
             Pace::Lockstep => {
                 for (id, stored) in chains {
                     if let Some(chain) = state.chains.get_mut(&id) {
@@ -96,6 +105,13 @@ impl State {
             .filter_map(|(&id, chain)| Some((id, chain.to_store()?)))
     }
 
+    fn lives(&self) -> impl Iterator<Item = (ChainId, Incarnation, ChainCounters)> {
+        self.chains.iter().flat_map(|(&id, chain)| {
+            let lives = chain.counted.lives();
+            lives.map(move |(life, counters)| (id, life, counters))
+        })
+    }
+
     /// Returns how far the search has come, to be stored.
     #[must_use]
     pub fn progress(&self, now: Duration) -> Progress {
@@ -104,6 +120,10 @@ impl State {
             record: self.record.clone(),
             round: self.rounds.round(),
             counters: self.total,
+            lives: match self.plan.pace {
+                Pace::Free => self.lives().collect(),
+                Pace::Lockstep => Vec::new(),
+            },
             chains: self.chains.last_key_value().map_or(0, |(id, _)| id.0 + 1),
             seeds_sent: self.seeds_sent,
             stopped_by: self.stopped_by().filter(|_| self.finished),
