@@ -102,7 +102,9 @@ fn people_see_stop_and_fetch_a_search() {
     wait_until("the result is that of the end", SOON, || {
         let args = ["result", &url, "--json", "-o", file.to_str().unwrap()];
         let json = rlbayes(args).ok().json();
-        let over = json["stopped_by"] == "stop" && json["score"].as_f64() == end.best_score;
+        let over = json["stopped_by"] == "stop"
+            && json["score"].as_f64() == end.best_score
+            && json["evaluations"].as_u64() == Some(end.evaluations);
         result = Some(json);
         over
     });
