@@ -102,7 +102,9 @@ fn people_see_stop_and_fetch_a_search() {
     wait_until("the result is that of the end", SOON, || {
         let args = ["result", &url, "--json", "-o", file.to_str().unwrap()];
         let json = rlbayes(args).ok().json();
-        let over = json["stopped_by"] == "stop" && json["score"].as_f64() == end.best_score;
+        let over = json["stopped_by"] == "stop"
+            && json["score"].as_f64() == end.best_score
+            && json["evaluations"].as_u64() == Some(end.evaluations);
         result = Some(json);
         over
     });
@@ -204,13 +206,15 @@ fn other_flags_on_the_same_state_exit_with_2_and_name_the_difference() {
 /// makes the best received row current whenever it gets some.
 #[test]
 fn a_chain_of_the_papers_walk_goes_on_from_a_row_of_another_worker() {
-    let flags = ["--search", "paper", "--chains", "2", "--theta", "1"];
+    let mut flags = vec!["--search", "paper", "--chains", "2", "--theta", "1"];
+    // Its steps are slow: slices of a few of them.
+    flags.extend(["--round-evaluations", "2000", "--time", "1h"]);
     seeds_cross_the_cluster(&flags);
 }
 
 #[test]
 fn a_chain_of_the_default_search_goes_on_from_a_row_of_another_worker() {
-    seeds_cross_the_cluster(&["--chains", "2"]);
+    seeds_cross_the_cluster(&["--chains", "2", "--time", "1h"]);
 }
 
 fn seeds_cross_the_cluster(flags: &[&str]) {

@@ -5,7 +5,7 @@
 use crate::cluster::alive;
 use rlbayes_tests::peer::{Peer, report, true_row};
 use rlbayes_tests::{
-    Cluster, Proxy, Ran, Running, SOON, Way, aborted, killed, wait_for_file, wait_until,
+    Cluster, Proxy, Ran, Running, SOON, Way, aborted, killed, rlbayes, wait_for_file, wait_until,
 };
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,16 +13,23 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 use tonic::Code;
 
-/// A search of a few seconds; the best score is reached long before.
-const SHORT: [&str; 6] = ["--chains", "4", "--time", "3s", "--when-done", "exit"];
+/// A search that goes on until it is told to stop.
+const ENDLESS: [&str; 6] = ["--chains", "4", "--time", "1h", "--when-done", "exit"];
+/// The proven optimum of alarm.csv.
+const OPTIMUM: f64 = -11657.046;
 
 /// Returns the variable that ends a process at a step's pass, such as `worker-after-join:1`.
 fn fails_at(step: &str) -> [(&str, &str); 1] {
     [("RLBAYES_FAILPOINT", step)]
 }
 
-/// Watches a search to its end: the coordinator exits with 0, as do all workers.
-fn end(cluster: &mut Cluster, workers: Vec<Running>) -> f64 {
+/// Watches a search until the optimum is found, and ends it: the coordinator exits with 0, as do
+/// all workers.
+fn end(cluster: &mut Cluster, workers: Vec<Running>) {
+    cluster.wait_for("the optimum is found", |status| {
+        status.best_score.is_some_and(|best| best > OPTIMUM - 1e-3)
+    });
+    rlbayes(["stop", &cluster.url()]).ok();
     wait_until("the coordinator has ended", SOON, || {
         let _ = cluster.status();
         !cluster.coordinator().is_running()
@@ -32,11 +39,12 @@ fn end(cluster: &mut Cluster, workers: Vec<Running>) -> f64 {
     for worker in workers {
         worker.wait(SOON).ok();
     }
-    cluster.check_result()
+    let score = cluster.check_result();
+    assert!((score - OPTIMUM).abs() < 1e-3, "{score}");
 }
 
 fn a_worker_killed_at(step: &str) {
-    let mut cluster = Cluster::start("alarm.csv", &SHORT);
+    let mut cluster = Cluster::start("alarm.csv", &ENDLESS);
     let other = cluster.worker("other");
     let url = cluster.url();
     aborted(cluster.worker_with("unlucky", &url, &[], &fails_at(step)));
@@ -71,7 +79,7 @@ worker_steps! {
 }
 
 fn the_coordinator_killed_at(steps: &[&str]) {
-    let mut cluster = Cluster::prepare("alarm.csv", &SHORT);
+    let mut cluster = Cluster::prepare("alarm.csv", &ENDLESS);
     let workers = vec![cluster.worker("first"), cluster.worker("second")];
     for step in steps {
         cluster.start_coordinator(&fails_at(step));
@@ -125,12 +133,11 @@ fn a_coordinator_killed_before_it_replies_loses_nothing_that_was_shown() {
 
 #[test]
 fn a_search_survives_that_everybody_is_killed_at_once() {
-    let mut cluster = Cluster::start("alarm.csv", &SHORT);
+    let mut cluster = Cluster::start("alarm.csv", &ENDLESS);
     let workers = [cluster.worker("first"), cluster.worker("second")];
     let before = cluster.wait_for("a best row and checkpoints", |status| {
         status.best_score.is_some() && status.elapsed_seconds > 1.0
     });
-    assert_eq!(before.stopped_by, "");
     cluster.kill_coordinator();
     workers.into_iter().for_each(killed);
     cluster.start_coordinator(&[]);
@@ -282,7 +289,7 @@ fn a_journal_that_is_cut_off_is_set_aside_and_workers_rebuild_the_pool() {
 
 #[test]
 fn a_chain_with_a_flipped_bit_and_one_cut_off_are_set_aside_and_start_from_the_pool() {
-    let mut cluster = Cluster::start("alarm.csv", &SHORT);
+    let mut cluster = Cluster::start("alarm.csv", &ENDLESS);
     let worker = cluster.worker("worker");
     let state = cluster.path("worker");
     wait_until("all chains are stored", SOON, || {
@@ -305,7 +312,7 @@ fn a_chain_with_a_flipped_bit_and_one_cut_off_are_set_aside_and_start_from_the_p
 
 #[test]
 fn a_table_with_a_flipped_bit_is_fetched_again() {
-    let mut cluster = Cluster::start("alarm.csv", &SHORT);
+    let mut cluster = Cluster::start("alarm.csv", &ENDLESS);
     let worker = cluster.worker("worker");
     cluster.wait_for("it works", |status| status.evaluations > 0);
     killed(worker);
@@ -419,7 +426,7 @@ fn a_worker_whose_disk_is_full_goes_on_and_says_so() {
         );
         return;
     }
-    let mut cluster = Cluster::start("alarm.csv", &SHORT);
+    let mut cluster = Cluster::start("alarm.csv", &ENDLESS);
     let disk = SmallDisk::mount(&cluster.path("worker"), "64k");
     let worker = cluster.worker("worker");
     wait_until("it says so", SOON, || {
@@ -439,19 +446,23 @@ fn clocks_that_are_years_apart_do_not_matter() {
         );
         return;
     }
-    let mut cluster = Cluster::start("alarm.csv", &SHORT);
+    let mut cluster = Cluster::start("alarm.csv", &ENDLESS);
     let url = cluster.url();
-    let workers = ["-10 years", "+10 years"].map(|shift| {
-        let name = shift.replace(' ', "");
-        let plain = cluster.worker_command(&name, &url, &[]);
+    let workers = [("past", "-10y"), ("future", "+10y")].map(|(name, shift)| {
+        // The wrapper outlives a kill, and so would what it started.
+        let plain = cluster.worker_command(name, &url, &["--give-up-after", "60s"]);
         let mut command = Command::new("faketime");
-        command.args(["-f", &shift.replace(" years", "y")]);
+        // Only the wall clock: the monotonic one is no clock that people can set.
+        command.args(["--exclude-monotonic", "-f", shift]);
         command.arg(plain.get_program()).args(plain.get_args());
         Running::of(command)
     });
     cluster.wait_for("both work", |status| {
         alive(status) == 2 && status.evaluations > 0
     });
+    let year = |text: String| text[..4].parse::<u32>().unwrap();
+    let [past, future] = [0, 1].map(|at: usize| year(workers[at].said()));
+    assert!(future >= past + 19, "{past} and {future}: no clock is off");
     end(&mut cluster, workers.into());
 }
 
@@ -461,6 +472,7 @@ fn workers_that_join_and_leave_at_random_do_not_hurt() {
     let length = std::env::var("RLBAYES_TEST_CHURN").map_or(30, |text| text.parse().unwrap());
     let length = Duration::from_secs(length);
     let mut cluster = Cluster::start("asia_n1000_s1.csv.gz", &["--time", "1h"]);
+    cluster.wait_for("it serves", |_| true);
     let mut draw = 1u64;
     let mut next = |most: usize| {
         // Knuth's 64-bit LCG: which worker, and what happens to it.
@@ -479,7 +491,8 @@ fn workers_that_join_and_leave_at_random_do_not_hurt() {
                 places[at] = Some(cluster.worker(&format!("worker{at}")));
                 joined += 1;
             }
-            Some(worker) if next(2) == 0 => killed(worker),
+            // Before it has joined, nothing is there that could be drained.
+            Some(worker) if next(2) == 0 || !worker.said().contains("joined") => killed(worker),
             Some(worker) => {
                 worker.signal("TERM");
                 worker.wait(SOON).ok();
@@ -490,7 +503,7 @@ fn workers_that_join_and_leave_at_random_do_not_hurt() {
         assert_eq!(status.stopped_by, "");
     }
     assert!(
-        joined > 20 && drained > 5,
+        joined > 20 && drained > 2,
         "{joined} joined, {drained} drained"
     );
     let running = places.iter().flatten().count();
@@ -570,7 +583,9 @@ fn a_late_report_of_a_worker_that_is_gone_still_counts() {
     let cluster = Cluster::start(ASIA, &["--chains", "2", "--time", "1h", "--lease", "200ms"]);
     cluster.wait_for("it serves", |_| true);
     let mut peer = Peer::join(&cluster.url(), 7);
-    cluster.wait_for("its lease has run out", |status| status.state == "waiting");
+    cluster.wait_for("its lease has run out", |status| {
+        status.workers.len() == 1 && alive(status) == 0
+    });
     let row = true_row(ASIA, &[(0, 1)]);
     let score = row.score;
     let late = peer.send(peer.request(vec![report(0, 0, vec![row], 100)]));

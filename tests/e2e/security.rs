@@ -3,6 +3,8 @@
 use rlbayes_proto::PROTOCOL_VERSION;
 use rlbayes_tests::peer::hello;
 use rlbayes_tests::{Cluster, Running, SOON, block_on, client, fake, own_port, rlbayes, write};
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::time::{Duration, Instant};
 use tonic::{Code, Request};
 
@@ -62,6 +64,26 @@ fn a_wrong_token_is_refused_at_once_with_2_and_the_right_one_works() {
         let status = block_on(raw.join(request)).unwrap_err();
         assert_eq!(status.code(), Code::Unauthenticated, "{header:?}");
     }
+
+    let get = |header: &str| {
+        let mut stream = TcpStream::connect(&http).unwrap();
+        stream.set_read_timeout(Some(SOON)).unwrap();
+        write!(
+            stream,
+            "GET /status HTTP/1.1\r\nHost: here\r\nConnection: close\r\n{header}\r\n"
+        )
+        .unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    };
+    for header in ["", "Authorization: Bearer wrong\r\n"] {
+        let answer = get(header);
+        assert!(answer.starts_with("HTTP/1.1 401"), "{answer}");
+        assert!(!answer.contains("best_score"), "{answer}");
+    }
+    let answer = get("Authorization: Bearer open sesame 4711\r\n");
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
 
     let worker = cluster.worker_with("friend", &url, &["--token-file", right], &[]);
     let status = || {

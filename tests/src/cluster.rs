@@ -234,8 +234,15 @@ impl Cluster {
     pub fn result(&self) -> Value {
         let name = self.table.file_name().unwrap().to_str().unwrap();
         let name = name.trim_end_matches(".gz").trim_end_matches(".csv");
-        let text = fs::read_to_string(self.path("out").join(format!("{name}.json"))).unwrap();
-        serde_json::from_str(&text).unwrap()
+        let path = self.path("out").join(format!("{name}.json"));
+        let mut result = Value::Null;
+        wait_until("the result of the end is written", SOON, || {
+            result = fs::read(&path)
+                .map(|text| serde_json::from_slice(&text).unwrap())
+                .unwrap_or_default();
+            result["stopped_by"].is_string()
+        });
+        result
     }
 
     /// Checks that the result on disk is whole, has the score that it claims, and is no worse than
