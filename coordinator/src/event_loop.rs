@@ -334,6 +334,8 @@ impl<'a> EventLoop<'a> {
         let (batch, records) = self.sort(now, commands);
         self.store(batch).await;
         failpoint::pass("coordinator-before-reply");
+        // Before the replies: who has stopped a search sees it stopped.
+        self.publish_view(now, false);
         self.reply(now, due);
         if !self.unsaved {
             for row in records {
@@ -342,7 +344,6 @@ impl<'a> EventLoop<'a> {
             }
         }
         self.observer.tick(&self.state, self.state.elapsed(now));
-        self.publish_view(now, false);
     }
 
     fn apply(&mut self, now: Duration, event: Event) -> Vec<Command> {

@@ -26,8 +26,9 @@ fn fails_at(step: &str) -> [(&str, &str); 1] {
 /// Watches a search until the optimum is found, and ends it: the coordinator exits with 0, as do
 /// all workers.
 fn end(cluster: &mut Cluster, workers: Vec<Running>) {
-    cluster.wait_for("the optimum is found", |status| {
+    cluster.wait_for("the optimum is found, and everybody takes part", |status| {
         status.best_score.is_some_and(|best| best > OPTIMUM - 1e-3)
+            && alive(status) == workers.len()
     });
     rlbayes(["stop", &cluster.url()]).ok();
     wait_until("the coordinator has ended", SOON, || {
@@ -180,10 +181,8 @@ fn a_worker_cut_off_for_half_a_minute_searches_on_and_reports_again() {
     wait_until("half a minute has passed", SOON, || cut_at.elapsed() >= CUT);
     let still = cluster.status().unwrap();
     assert_eq!(still.evaluations, lost.evaluations, "nobody reports");
-    assert_eq!(
-        still.elapsed_seconds, lost.elapsed_seconds,
-        "the clock stands"
-    );
+    let passed = still.elapsed_seconds - lost.elapsed_seconds;
+    assert!(passed.abs() < 1e-9, "the clock of the search stands");
     proxy.heal();
     // What it did meanwhile comes with the first report: more than in all the time before.
     let after = cluster.wait_for("it is back", |status| {
@@ -250,7 +249,7 @@ fn damaged(path: &Path, change: impl FnOnce(&mut Vec<u8>)) {
     fs::write(path, bytes).unwrap();
 }
 
-fn flip_a_bit(bytes: &mut Vec<u8>) {
+fn flip_a_bit(bytes: &mut [u8]) {
     let middle = bytes.len() / 2;
     bytes[middle] ^= 0x10;
 }
@@ -297,7 +296,7 @@ fn a_chain_with_a_flipped_bit_and_one_cut_off_are_set_aside_and_start_from_the_p
     });
     killed(worker);
     let files = snapshots(&state);
-    damaged(&files[0], flip_a_bit);
+    damaged(&files[0], |bytes| flip_a_bit(bytes));
     damaged(&files[1], cut_in_half);
     let again = cluster.worker("worker");
     cluster.wait_for("it is back", |status| alive(status) == 1);
@@ -323,7 +322,7 @@ fn a_table_with_a_flipped_bit_is_fetched_again() {
         .unwrap()
         .unwrap()
         .path();
-    damaged(&table, flip_a_bit);
+    damaged(&table, |bytes| flip_a_bit(bytes));
     let before = fs::read(&table).unwrap();
     let again = cluster.worker("worker");
     cluster.wait_for("it is back", |status| alive(status) == 1);
