@@ -2,6 +2,8 @@
 //! restart and report, the clock jumps, the coordinator restarts from what its commands stored.
 //! Every message is encoded and decoded.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 use proptest::prelude::*;
 use prost::Message as _;
 use rlbayes_common::elite::{EliteRow, Found, Keying, Pool, Structure};
@@ -371,7 +373,7 @@ impl World {
                 iterations: chain.evaluations / 10,
                 ..ChainCounters::default()
             },
-            wants_seeds: drawn.0 % 3 == 0,
+            wants_seeds: drawn.0.is_multiple_of(3),
             standing: Standing::Running,
             snapshot,
         };

@@ -189,8 +189,8 @@ impl WorkerHost {
             witness: witness.clone(),
         };
         // Every second worker has a state folder, every third comes and goes.
-        let keeps = worker % 2 == 0;
-        let comes_and_goes = worker % 3 == 0;
+        let keeps = worker.is_multiple_of(2);
+        let comes_and_goes = worker.is_multiple_of(3);
         witness.session_started(worker);
         loop {
             let start = {

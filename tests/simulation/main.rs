@@ -9,6 +9,12 @@
 //! RLBAYES_SIM_SEEDS=200 cargo test -p rlbayes-tests --test simulation seeds
 //! ```
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test that cannot go on has failed"
+)]
+
 mod cluster;
 mod disk;
 mod faults;
