@@ -164,7 +164,7 @@ impl Counter {
     fn bits_are_cheaper(&self, index: &CountIndex, candidate_arity: usize) -> bool {
         let words = self.sizes.len() * (candidate_arity - 1) * (index.bits.words() + 4);
         let cells = self.sizes.len() * candidate_arity;
-        2 * words < 3 * index.table.rows() + 4 * cells
+        words < 3 * index.table.rows() + 2 * cells
     }
 
     fn by_increments(

@@ -1,14 +1,10 @@
 //! RLBayes, the default search: the paper's parts (rows, benefits, explore or exploit, a bounded
-//! table, theta-transfer) arranged in episodes and runs.
+//! table, theta-transfer) arranged in episodes. An episode is: a walk inside the equivalence class,
+//! a short burst of exploration whose place the Q-table draws, exploitation (the climb, best
+//! benefit first), the table's update, and acceptance by the chain's temperature.
 //!
-//! An episode is: a walk inside the equivalence class, a short burst of exploration, exploitation
-//! (the climb, best benefit first), and acceptance by the chain's temperature. A run is many
-//! episodes: it drops a region of the row that the chain explores, and ends when its best optimum
-//! has not improved for a while. What it found is then credited to that row, group of families by
-//! group of families (see `q_table`), and the next run starts from there.
-//!
-//! A chain whose row has not improved for long transfers: it takes over what rows of others have
-//! that is better, or goes to another row of its own table.
+//! A chain whose best has not improved for long transfers: to rows of others where it is sent
+//! some, else to a row of its own table. It drops a region of that row, climbs, and recombines.
 
 mod explore;
 mod q_table;
@@ -38,21 +34,20 @@ pub struct RlBayesParams {
     pub theta: f64,
     /// Rows of the Q-table.
     pub table_rows: usize,
-    /// Episodes without a better row after which a chain counts as stalled.
+    /// Episodes without a better optimum after which a chain counts as stalled.
     pub stall: u64,
-    /// Largest share of the nodes whose edges a run drops.
+    /// Share of the nodes whose edges are dropped on a transfer.
     pub region: f64,
-    /// How the outcome of a run changes the row that it started from.
+    /// Whether the Q-table's values decide where bursts take place.
     pub learning: Learning,
 }
 
-/// How the outcome of a run changes the row that it started from.
+/// Whether the Q-table's values decide where bursts take place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Learning {
-    /// Its return is credited to the groups of families that earned it: each that gained enters
-    /// the row, though the outcome as a whole may be worse.
+    /// Places are drawn by value.
     On,
-    /// A better outcome replaces the row as a whole: what learning is measured against.
+    /// Places are drawn evenly: what learning is measured against.
     Off,
 }
 
@@ -62,8 +57,8 @@ impl Default for RlBayesParams {
             temperature: 6.0,
             theta: 0.5,
             table_rows: 64,
-            stall: 10_000,
-            region: 0.8,
+            stall: 2000,
+            region: 0.5,
             learning: Learning::On,
         }
     }
@@ -89,14 +84,9 @@ pub struct RlBayes {
     stage: Stage,
     explorer: Explorer,
     table: QTable,
-    /// The best optimum of the run under way.
+    /// The best optimum since the last transfer.
     run_best: Option<EliteRow>,
-    /// Where the run's bursts take place: the region that it dropped, and what its records changed.
-    places: Vec<NodeIdx>,
-    /// Episodes since the run's best improved.
     since_best: u64,
-    /// Episodes since the row that is explored improved.
-    since_row: u64,
     waiting: Option<Seeds>,
 }
 
@@ -115,11 +105,6 @@ const WALK_CHANCE: f64 = 0.5;
 const WALK_STEPS: usize = 10;
 /// Chance that a second place is disturbed in the same episode.
 const SECOND_BURST: f64 = 0.2;
-/// A run ends after this many episodes a place without a better optimum, and not before these.
-const EPISODES_A_PLACE: u64 = 4;
-const LEAST_EPISODES: u64 = 300;
-/// The first run, which nothing can fall back on, has more patience.
-const LEAST_FIRST_EPISODES: u64 = 1000;
 
 impl RlBayes {
     /// Prepares a chain; nothing is scored before the first step.
@@ -142,14 +127,12 @@ impl RlBayes {
             core: ChainCore::new(evaluator, seed),
             params,
             temperature: params.temperature * level,
-            table: QTable::new(params.table_rows),
-            places: NodeIdx::all(start.nodes()).collect(),
+            table: QTable::new(start.nodes(), params.table_rows),
             start,
             stage: Stage::Start,
             explorer: Explorer::default(),
             run_best: None,
             since_best: 0,
-            since_row: 0,
             waiting: None,
         }
     }
@@ -168,12 +151,10 @@ impl RlBayes {
         let mut chain = Self::new(evaluator, start, Seed(0), params, rank);
         let nodes = chain.start.nodes();
         chain.core = ChainCore::resume(chain.core.evaluator, saved);
-        let [since_best, since_row, exploring, explores, places @ ..] = saved.integers.as_slice()
-        else {
+        let [since_best, exploring, recent @ ..] = saved.integers.as_slice() else {
             return Err(UnfitState);
         };
         chain.since_best = *since_best;
-        chain.since_row = *since_row;
         let rows = match saved.rows.as_slice() {
             [] => &[],
             [current, run_best, rows @ ..] => {
@@ -183,19 +164,12 @@ impl RlBayes {
                     _ => Stage::Exploring(position),
                 };
                 chain.run_best = Some(run_best.clone());
-                chain.places = places
-                    .iter()
-                    .map(|&place| usize::try_from(place).ok().filter(|&at| at < nodes))
-                    .map(|place| place.map(NodeIdx::new).ok_or(UnfitState))
-                    .collect::<Result<_, _>>()?;
                 rows
             }
             [_] => return Err(UnfitState),
         };
-        if chain.places.is_empty() || !saved.numbers.is_empty() {
-            return Err(UnfitState);
-        }
-        chain.table = QTable::load(params.table_rows, *explores != 0, rows).ok_or(UnfitState)?;
+        chain.table = QTable::load(nodes, params.table_rows, rows, &saved.numbers, recent)
+            .ok_or(UnfitState)?;
         Ok(chain)
     }
 
@@ -241,14 +215,8 @@ impl RlBayes {
             }
             Stage::Exploring(_) => match self.waiting.take() {
                 Some(seeds) => self.transfer_to_seeds(seeds),
-                None if self.since_best < self.patience() => self.episode(),
-                None => {
-                    self.end_run()?;
-                    if self.since_row >= 2 * self.params.stall {
-                        self.transfer_to_own_row();
-                    }
-                    self.begin_run()
-                }
+                None if self.since_best >= 2 * self.params.stall => self.transfer_to_own_row(),
+                None => self.episode(),
             },
         }
     }
@@ -268,11 +236,13 @@ impl RlBayes {
         position.mark();
         let before = position.score().value();
         let kind = draw_kind(random);
-        let bursts = 1 + u32::from(random.chance(SECOND_BURST));
-        for _ in 0..bursts {
-            let place = self.places[random.below(self.places.len())];
+        let place = draw_place(&self.table, self.params.learning, random);
+        self.explorer
+            .burst(kind, place, position, evaluator, random);
+        if random.chance(SECOND_BURST) {
+            let second = draw_place(&self.table, self.params.learning, random);
             self.explorer
-                .burst(kind, place, position, evaluator, random);
+                .burst(kind, second, position, evaluator, random);
         }
         position.climb(evaluator, random)?;
         let change = position.score().value() - before;
@@ -280,115 +250,51 @@ impl RlBayes {
             || self.temperature > 0.0 && random.unit() < libm::exp(change / self.temperature);
         if !accepted {
             position.back_to_mark();
+        } else if change.abs() > MIN_GAIN {
+            self.table.moved(place);
         }
         let score = position.score();
         let is_record = self
             .run_best
             .as_ref()
             .is_none_or(|best| score.value() > best.score.value() + MIN_GAIN);
-        self.since_row += 1;
-        self.since_best += 1;
         if is_record {
-            self.since_best = 0;
+            self.table.credit_record(place);
             self.run_best = Some(position.row());
-            for node in position.changed_since_mark() {
-                if !self.places.contains(&node) {
-                    self.places.push(node);
-                }
-            }
+            self.since_best = 0;
             self.core.offer(score, || position.row());
+        } else {
+            self.table.fade(place);
+            self.since_best += 1;
         }
         Ok(())
     }
 
-    /// Returns after how many episodes without a better optimum a run ends.
-    fn patience(&self) -> u64 {
-        let least = match self.table.explored() {
-            Some(_) => LEAST_EPISODES,
-            None => LEAST_FIRST_EPISODES,
-        };
-        let episodes = EPISODES_A_PLACE * self.places.len() as u64;
-        episodes.max(least).min(self.params.stall)
-    }
-
-    /// Credits what the run found to the row that it started from.
-    fn end_run(&mut self) -> Result<(), OutOfBudget> {
-        let (Stage::Exploring(position), Some(outcome)) = (&mut self.stage, &self.run_best) else {
-            return Ok(());
-        };
-        let evaluator = &mut self.core.evaluator;
-        let credited = self
-            .table
-            .credited(outcome, self.params.learning, evaluator)?;
-        position.move_to(credited.structure.families(), evaluator)?;
-        position.climb(evaluator, &mut self.core.random)?;
-        position.mark();
-        let row = position.row();
-        self.table.insert(outcome);
-        if self.table.explore_if_better(&row) {
-            self.since_row = 0;
-            self.core.offer(row.score, || row.clone());
-            self.core.note_find(Found::Stalled, row);
-        }
-        Ok(())
-    }
-
-    /// Drops a region of the row that is explored and climbs: a new run begins.
-    fn begin_run(&mut self) -> Result<(), OutOfBudget> {
-        let (Stage::Exploring(position), Some(row)) = (&mut self.stage, self.table.explored())
-        else {
-            return Ok(());
-        };
-        let ChainCore {
-            evaluator, random, ..
-        } = &mut self.core;
-        position.move_to(row.structure.families(), evaluator)?;
-        let nodes = position.dag().nodes();
-        let place = NodeIdx::new(random.below(nodes));
-        let size = region_size(nodes, self.params.region * random.unit());
-        self.explorer
-            .drop_region(place, size, position, evaluator, random);
-        self.places.clear();
-        self.places.extend_from_slice(self.explorer.region());
-        position.climb(evaluator, random)?;
-        position.mark();
-        let row = position.row();
-        self.core.offer(row.score, || row.clone());
-        self.run_best = Some(row);
-        self.since_best = 0;
-        Ok(())
-    }
-
-    /// Theta-transfer to rows from outside: a stalled chain takes over what the last of them has
-    /// that is better, and starts a run from there; one that still improves but lags far behind
-    /// does so with the first, the best, and goes on.
+    /// Theta-transfer to rows from outside. A stalled chain starts anew from the first and
+    /// recombines with the second; one that still improves but lags far behind recombines what it
+    /// has with the first.
     fn transfer_to_seeds(&mut self, seeds: Seeds) -> Result<(), OutOfBudget> {
         let stalled = self.wants_seeds();
         if stalled {
-            self.end_run()?;
+            self.end_run();
         }
         self.core.seeds.received += seeds.rows.len() as u64;
         for row in &seeds.rows {
             self.core.seeds.entered += u64::from(self.table.insert(row));
         }
-        let mate = match stalled {
-            true => seeds.rows.last(),
-            false => seeds.rows.first(),
+        let Some(base) = seeds.rows.first() else {
+            return Ok(());
         };
-        let Some(mate) = mate else { return Ok(()) };
         self.core.seeds.made_current += 1;
-        if self.table.explored().is_none() {
-            return self.catch_up(mate);
+        if !stalled {
+            return self.catch_up(base);
         }
-        let evaluator = &mut self.core.evaluator;
-        let child = self.table.credited(mate, Learning::On, evaluator)?;
-        self.core.offer(child.score, || child.clone());
-        self.table.explore(child);
-        self.since_row = 0;
-        if stalled { self.begin_run() } else { Ok(()) }
+        let mate = seeds.rows.last().filter(|_| seeds.rows.len() > 1);
+        let mut draw = Random::new(seeds.draw);
+        self.restart_from(base, mate, &mut draw)
     }
 
-    /// Recombines the best of the first run with a better row, and goes on from the child.
+    /// Recombines the best of the run with a better row, and goes on from the child.
     fn catch_up(&mut self, better: &EliteRow) -> Result<(), OutOfBudget> {
         let (Stage::Exploring(position), Some(own)) = (&mut self.stage, &self.run_best) else {
             return Ok(());
@@ -405,11 +311,55 @@ impl RlBayes {
         Ok(())
     }
 
-    /// Theta-transfer of a chain that stalled and was sent nothing.
-    fn transfer_to_own_row(&mut self) {
-        self.since_row = 0;
-        self.table
-            .explore_another(self.params.theta, &mut self.core.random);
+    fn transfer_to_own_row(&mut self) -> Result<(), OutOfBudget> {
+        self.end_run();
+        let random = &mut self.core.random;
+        let Some(base) = self.table.draw_row(self.params.theta, random).cloned() else {
+            self.since_best = 0;
+            return Ok(());
+        };
+        let mate = random.pick(self.table.rows()).cloned();
+        let mut draw = Random::new(Seed(random.bits()));
+        self.restart_from(&base, mate.as_ref(), &mut draw)
+    }
+
+    /// Writes the optimum that the run ended on into the table and offers it to others.
+    fn end_run(&mut self) {
+        if let Some(row) = self.run_best.take() {
+            self.table.insert(&row);
+            self.core.note_find(Found::Stalled, row);
+        }
+    }
+
+    /// Drops a region of a row, climbs, recombines with another row, climbs: a new run begins.
+    fn restart_from(
+        &mut self,
+        base: &EliteRow,
+        mate: Option<&EliteRow>,
+        draw: &mut Random,
+    ) -> Result<(), OutOfBudget> {
+        let Stage::Exploring(position) = &mut self.stage else {
+            return Ok(());
+        };
+        let evaluator = &mut self.core.evaluator;
+        self.since_best = 0;
+        position.move_to(base.structure.families(), evaluator)?;
+        let nodes = position.dag().nodes();
+        let place = NodeIdx::new(draw.below(nodes));
+        let size = region_size(nodes, self.params.region);
+        self.explorer
+            .drop_region(place, size, position, evaluator, draw);
+        position.climb(evaluator, draw)?;
+        if let Some(mate) = mate {
+            let child = recombine(&position.row(), mate, evaluator)?;
+            position.move_to(child.structure.families(), evaluator)?;
+            position.climb(evaluator, draw)?;
+        }
+        position.mark();
+        let row = position.row();
+        self.core.offer(row.score, || row.clone());
+        self.run_best = Some(row);
+        Ok(())
     }
 }
 
@@ -437,6 +387,13 @@ fn draw_kind(random: &mut Random) -> BurstKind {
     BurstKind::Cluster
 }
 
+fn draw_place(table: &QTable, learning: Learning, random: &mut Random) -> NodeIdx {
+    match learning {
+        Learning::On => table.draw_place(random),
+        Learning::Off => NodeIdx::new(random.below(table.nodes())),
+    }
+}
+
 impl Chain for RlBayes {
     fn step(&mut self) -> StepOutcome {
         let exploring = matches!(self.stage, Stage::Exploring(_));
@@ -458,7 +415,7 @@ impl Chain for RlBayes {
     }
 
     fn wants_seeds(&self) -> bool {
-        self.since_row >= self.params.stall && self.since_best >= self.patience()
+        self.since_best >= self.params.stall
     }
 
     fn give_seeds(&mut self, seeds: Seeds) {
@@ -467,32 +424,21 @@ impl Chain for RlBayes {
 
     fn save(&self) -> SavedChain {
         let mut saved = self.core.save();
+        let (values, recent) = self.table.save();
         let (position, exploring) = match &self.stage {
             Stage::Start => (None, 0),
             Stage::Climbing(position) => (Some(position), 0),
             Stage::Exploring(position) => (Some(position), 1),
         };
-        // A climb that the budget cut short is not a row: the run goes on from its best.
-        let current = match position {
-            Some(position) if position.is_fresh() => Some(position.row()),
-            Some(_) => self.run_best.clone(),
-            None => None,
-        };
-        if let Some(current) = current {
+        if let Some(position) = position.filter(|position| position.is_fresh()) {
+            let current = position.row();
             saved.rows.push(current.clone());
             saved.rows.push(self.run_best.clone().unwrap_or(current));
-            saved.rows.extend(self.table.explored().cloned());
             saved.rows.extend(self.table.rows().iter().cloned());
         }
-        let explores = self.table.explored().is_some() && !saved.rows.is_empty();
-        saved.integers = vec![
-            self.since_best,
-            self.since_row,
-            exploring,
-            u64::from(explores),
-        ];
-        let places = self.places.iter().map(|place| place.index() as u64);
-        saved.integers.extend(places);
+        saved.integers = vec![self.since_best, exploring];
+        saved.integers.extend(recent);
+        saved.numbers = values;
         saved
     }
 }
