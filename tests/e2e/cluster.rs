@@ -222,7 +222,7 @@ fn a_chain_of_the_default_search_goes_on_from_a_row_of_another_worker() {
 }
 
 fn seeds_cross_the_cluster(flags: &[&str]) {
-    let cluster = Cluster::start("alarm.csv", flags);
+    let cluster = Cluster::start("win95pts_n1000_s1.csv.gz", flags);
     let workers = [cluster.worker("first"), cluster.worker("second")];
     let status = cluster.wait_for("a row of another chain is current", |status| {
         status.seeds_made_current > 0 && alive(status) == 2
