@@ -264,13 +264,14 @@ pub(crate) struct SearchArgs {
     /// Rows of a chain's Q-table [default: rlbayes 64, paper 1000]
     #[arg(long, value_name = "ROWS")]
     pub(crate) table_rows: Option<usize>,
-    /// rlbayes: episodes without a better optimum after which a chain takes seeds
+    /// rlbayes: episodes without a better row after which a chain takes over what others have
     #[arg(long, value_name = "EPISODES", default_value_t = RlBayesParams::default().stall)]
     pub(crate) stall: u64,
-    /// rlbayes: share of the nodes whose edges a transfer drops
+    /// rlbayes: largest share of the nodes whose edges a run drops
     #[arg(long, value_name = "SHARE", default_value_t = RlBayesParams::default().region)]
     pub(crate) region: f64,
-    /// rlbayes: places of bursts are drawn evenly instead of by what the Q-table has learned
+    /// rlbayes: the return of a run counts as a whole, and is not credited to the groups of families
+    /// that earned it
     #[arg(long)]
     pub(crate) no_learning: bool,
     /// paper: what the random branch draws from

@@ -16,6 +16,7 @@ use rlbayes_worker::link::{Joined, Link, LinkError};
 use rlbayes_worker::running_chain::{SlicePace, SliceSettings};
 use rlbayes_worker::session::{self, SessionError, SessionSettings, Workshop};
 use rlbayes_worker::threads::Threads;
+use rlbayes_worker::tries::Tries;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -192,6 +193,7 @@ impl Link for LocalLink {
     async fn join(&self, hello: &Hello) -> Result<Joined, LinkError> {
         let welcome: Welcome = self.handle.join(hello.clone()).await.map_err(asked)?;
         Ok(Joined {
+            chains: welcome.orders.iter().map(|order| order.chain).collect(),
             welcome,
             search: self.description.clone(),
         })
@@ -267,7 +269,8 @@ impl Workshop for LocalWorkshop {
         &mut self,
         _link: &impl Link,
         joined: &Joined,
-    ) -> Result<(ChainMaker, Threads), SessionError> {
+        _tries: &mut Tries,
+    ) -> Result<Option<(ChainMaker, Threads)>, SessionError> {
         let settings = slice_settings(&joined.search);
         let threads = Threads::start(
             self.threads,
@@ -276,7 +279,7 @@ impl Workshop for LocalWorkshop {
             Arc::clone(&self.halt),
         )
         .map_err(|error| SessionError::Workshop(format!("cannot start a thread: {error}")))?;
-        Ok((self.maker.clone(), threads))
+        Ok(Some((self.maker.clone(), threads)))
     }
 
     fn checkpointed(&mut self, chain: ChainId) -> Option<SavedChain> {
@@ -292,6 +295,9 @@ impl Workshop for LocalWorkshop {
             keep_chain(folder, chain, snapshot, &mut self.refused);
         }
     }
+
+    /// There are no others in this process.
+    fn give_up(&mut self, _chain: ChainId) {}
 }
 
 /// Writes a chain; a disk that refuses is said once.

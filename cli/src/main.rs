@@ -77,6 +77,7 @@ enum Command {
     Stop(cluster::StatusArgs),
     Result(cluster::ResultArgs),
     Health(cluster::HealthArgs),
+    Drain(cluster::DrainArgs),
     Certs(cluster::CertsArgs),
     /// Prints completions for a shell
     #[command(
@@ -124,17 +125,24 @@ fn end_on_panic() {
 
 /// Starts the log on stderr: what serves others tells how it is going, the rest only warns.
 fn start_log(cli: &Cli) {
-    let usual = match cli.command {
-        Command::Coordinator(_) | Command::Worker(_) => "info",
-        _ => "warn",
-    };
-    let filter = EnvFilter::try_from_env("RLBAYES_LOG").unwrap_or_else(|_| EnvFilter::new(usual));
+    let serves = matches!(cli.command, Command::Coordinator(_) | Command::Worker(_));
+    let usual = if serves { "info" } else { "warn" };
+    let wanted = std::env::var("RLBAYES_LOG").unwrap_or_default();
+    let wanted = Some(wanted).filter(|wanted| !wanted.is_empty());
+    let filter = wanted
+        .and_then(|wanted| EnvFilter::try_new(wanted).ok())
+        .unwrap_or_else(|| EnvFilter::new(usual));
     let log = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr);
     match cli.log_format {
         LogFormat::Text => log.with_ansi(std::io::stderr().is_terminal()).init(),
-        LogFormat::Json => log.json().init(),
+        LogFormat::Json => {
+            log.json().init();
+            if serves {
+                terminal::speak_through_the_log();
+            }
+        }
     }
 }
 
@@ -176,6 +184,7 @@ fn run(command: &Command) -> Result<(), Failure> {
         Command::Stop(args) => cluster::stop(args),
         Command::Result(args) => cluster::result(args),
         Command::Health(args) => cluster::health(args),
+        Command::Drain(args) => cluster::drain(args),
         Command::Certs(args) => cluster::certs(args),
         Command::Completions { shell } => {
             let mut bytes = Vec::new();
@@ -203,12 +212,16 @@ fn interrupt_flag() -> Result<Arc<AtomicBool>, Failure> {
     Ok(flag)
 }
 
-/// Gives every long flag of every command its environment twin.
+/// Gives every long flag of every command its environment twin. One that is set to nothing counts as
+/// not set: that is how people and settings files leave a flag out.
 fn with_environment_twins(command: clap::Command) -> clap::Command {
     command
         .mut_args(|arg| match arg.get_long() {
             Some(long) if !matches!(long, "help" | "version") => {
                 let twin = format!("RLBAYES_{}", long.to_uppercase().replace('-', "_"));
+                if std::env::var_os(&twin).is_some_and(|value| value.is_empty()) {
+                    return arg;
+                }
                 arg.env(clap::builder::OsStr::from(twin)).hide_env(true)
             }
             _ => arg,

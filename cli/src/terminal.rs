@@ -3,6 +3,15 @@
 use crate::failure::Failure;
 use std::io::Write;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+/// Whether words to people go into the log, because a program reads it.
+static INTO_THE_LOG: AtomicBool = AtomicBool::new(false);
+
+/// From here on, words to people are events of the log.
+pub(crate) fn speak_through_the_log() {
+    INTO_THE_LOG.store(true, Relaxed);
+}
 
 /// Speaks to people, unless told to be quiet; warnings are always said.
 #[derive(Clone, Copy, Debug)]
@@ -17,8 +26,10 @@ impl Say {
 
     /// Says a line of a report.
     pub(crate) fn line(self, text: &str) {
-        if !self.quiet {
-            to_stderr(text);
+        match (self.quiet, INTO_THE_LOG.load(Relaxed)) {
+            (true, _) => {}
+            (false, true) => tracing::info!("{text}"),
+            (false, false) => to_stderr(text),
         }
     }
 
@@ -36,15 +47,23 @@ impl Say {
 
     /// Warns, whether quiet or not.
     pub(crate) fn warning(self, text: &str) {
-        to_stderr(&format!("warning: {}", on_one_line(text)));
+        let text = on_one_line(text);
+        match INTO_THE_LOG.load(Relaxed) {
+            true => tracing::warn!("{text}"),
+            false => to_stderr(&format!("warning: {text}")),
+        }
     }
 }
 
 /// Says why the program ends.
 pub(crate) fn say_failure(failure: &Failure) {
-    match failure {
-        Failure::Interrupted => {}
-        _ => to_stderr(&format!("error: {}", on_one_line(&failure.to_string()))),
+    if matches!(failure, Failure::Interrupted) {
+        return;
+    }
+    let text = on_one_line(&failure.to_string());
+    match INTO_THE_LOG.load(Relaxed) {
+        true => tracing::error!("{text}"),
+        false => to_stderr(&format!("error: {text}")),
     }
 }
 

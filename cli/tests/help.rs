@@ -32,6 +32,20 @@ fn every_command_shows_an_example() {
 }
 
 #[test]
+fn an_environment_twin_that_is_set_to_nothing_counts_as_not_set() {
+    let ran = |value: &str| {
+        Command::new(env!("CARGO_BIN_EXE_rlbayes"))
+            .args(["learn", "no-such-table.csv"])
+            .envs(["RLBAYES_SEED", "RLBAYES_TIME", "RLBAYES_SCORE"].map(|name| (name, value)))
+            .output()
+            .unwrap()
+    };
+    let said = |value| String::from_utf8(ran(value).stderr).unwrap();
+    assert!(said("").contains("no-such-table.csv"), "{}", said(""));
+    assert!(said("x").contains("--score"), "{}", said("x"));
+}
+
+#[test]
 fn shells_and_man_get_their_files() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         assert!(

@@ -168,7 +168,7 @@ pub struct Welcome {
     pub worker: WorkerId,
     /// How long it counts as alive without an exchange.
     pub lease: Duration,
-    /// The chains that it is to run: all of them, so that others that it has are dropped.
+    /// The chains that it is to run.
     pub orders: Vec<ChainOrder>,
     /// Set once the search is over.
     pub stopped_by: Option<StoppedBy>,
@@ -283,14 +283,53 @@ impl ChainCounters {
     }
 
     fn zip(self, other: Self, with: impl Fn(u64, u64) -> u64) -> Self {
+        let (mine, others) = (self.to_figures(), other.to_figures());
+        Self::from_figures(std::array::from_fn(|at| with(mine[at], others[at])))
+    }
+
+    /// Returns the figures in the order in which they are stored.
+    #[must_use]
+    pub fn to_figures(self) -> [u64; 6] {
+        let Self {
+            iterations,
+            evaluations,
+            computed,
+            seeds:
+                SeedCounts {
+                    received,
+                    entered,
+                    made_current,
+                },
+        } = self;
+        [
+            iterations,
+            evaluations,
+            computed,
+            received,
+            entered,
+            made_current,
+        ]
+    }
+
+    /// Makes counters of the figures that [`to_figures`](Self::to_figures) has returned.
+    #[must_use]
+    pub fn from_figures(figures: [u64; 6]) -> Self {
+        let [
+            iterations,
+            evaluations,
+            computed,
+            received,
+            entered,
+            made_current,
+        ] = figures;
         Self {
-            iterations: with(self.iterations, other.iterations),
-            evaluations: with(self.evaluations, other.evaluations),
-            computed: with(self.computed, other.computed),
+            iterations,
+            evaluations,
+            computed,
             seeds: SeedCounts {
-                received: with(self.seeds.received, other.seeds.received),
-                entered: with(self.seeds.entered, other.seeds.entered),
-                made_current: with(self.seeds.made_current, other.seeds.made_current),
+                received,
+                entered,
+                made_current,
             },
         }
     }

@@ -110,20 +110,12 @@ struct StoredChainV1 {
 /// Writes a chain as it stands at a barrier.
 #[must_use]
 pub fn encode_stored_chain(chain: &StoredChain) -> Vec<u8> {
-    let counters = chain.counters;
     let standing = Standing::ALL.iter().position(|&s| s == chain.standing);
     let twin = StoredChainV1 {
         snapshot: chain.snapshot.bytes().to_vec(),
         seeds: chain.seeds.as_ref().map(seeds_twin),
         reseeds: chain.reseeds,
-        counters: [
-            counters.iterations,
-            counters.evaluations,
-            counters.computed,
-            counters.seeds.received,
-            counters.seeds.entered,
-            counters.seeds.made_current,
-        ],
+        counters: chain.counters.to_figures(),
         standing: standing.and_then(|at| u8::try_from(at).ok()).unwrap_or(0),
     };
     seal(Kind::StoredChain, &twin)
@@ -136,14 +128,6 @@ pub fn encode_stored_chain(chain: &StoredChain) -> Vec<u8> {
 pub fn decode_stored_chain(bytes: &[u8], nodes: usize) -> Result<StoredChain, SnapshotError> {
     let twin: StoredChainV1 = open(Kind::StoredChain, bytes)?;
     decode_chain(&twin.snapshot, nodes)?;
-    let [
-        iterations,
-        evaluations,
-        computed,
-        received,
-        entered,
-        made_current,
-    ] = twin.counters;
     Ok(StoredChain {
         snapshot: Snapshot::new(twin.snapshot),
         seeds: twin
@@ -151,16 +135,7 @@ pub fn decode_stored_chain(bytes: &[u8], nodes: usize) -> Result<StoredChain, Sn
             .map(|seeds| seeds_back(seeds, nodes))
             .transpose()?,
         reseeds: twin.reseeds,
-        counters: ChainCounters {
-            iterations,
-            evaluations,
-            computed,
-            seeds: SeedCounts {
-                received,
-                entered,
-                made_current,
-            },
-        },
+        counters: ChainCounters::from_figures(twin.counters),
         standing: *Standing::ALL
             .get(usize::from(twin.standing))
             .ok_or(SnapshotError::Structure("its standing is unknown"))?,

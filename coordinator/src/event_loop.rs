@@ -6,7 +6,7 @@
 //! next batch stores everything.
 
 use crate::journal::{Batch, Journal};
-use crate::state::{Command, Event, Refusal, State, View, WorkerChange};
+use crate::state::{Command, Event, Pace, Refusal, State, View, WorkerChange};
 use rlbayes_common::elite::EliteRow;
 use rlbayes_common::exchange::{Exchange, Hello, Reply, Snapshot, Welcome};
 use rlbayes_common::failpoint;
@@ -20,6 +20,7 @@ use std::time::Duration;
 use thiserror::Error;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, MissedTickBehavior, interval};
+use tracing::{Instrument, Span};
 
 /// Requests that wait at most; further callers wait for a place.
 pub const WAITING_REQUESTS: usize = 1024;
@@ -42,7 +43,7 @@ enum Request {
     Exchange(Exchange, oneshot::Sender<Result<Reply, AskError>>),
     Leave(Exchange, oneshot::Sender<Result<(), AskError>>),
     FetchChain(ChainId, oneshot::Sender<Option<Snapshot>>),
-    Stop(StoppedBy, oneshot::Sender<()>),
+    Stop(StoppedBy, oneshot::Sender<Result<(), AskError>>),
 }
 
 /// Why a request was not answered.
@@ -101,9 +102,9 @@ impl Handle {
     /// Ends the search.
     ///
     /// # Errors
-    /// If the coordinator is ending.
+    /// If the coordinator is ending, or the end could not be stored: a restart would forget it.
     pub async fn stop(&self, reason: StoppedBy) -> Result<(), AskError> {
-        self.ask(|reply| Request::Stop(reason, reply)).await
+        self.ask(|reply| Request::Stop(reason, reply)).await?
     }
 
     async fn ask<T>(
@@ -187,8 +188,7 @@ enum Due {
     Join(Incarnation, oneshot::Sender<Result<Welcome, AskError>>),
     Exchange(Waiting),
     Refused(Refusal, oneshot::Sender<Result<Reply, AskError>>),
-    Leave(oneshot::Sender<Result<(), AskError>>),
-    Stop(oneshot::Sender<()>),
+    Done(oneshot::Sender<Result<(), AskError>>),
 }
 
 /// How the loop ended.
@@ -205,6 +205,8 @@ pub struct Ended {
 pub enum Until {
     /// When the search is finished.
     Finished,
+    /// When it is finished and all workers know, or had time enough to hear of it.
+    EverybodyKnows,
     /// Only when it is told to: the result is served on.
     Told,
 }
@@ -264,8 +266,17 @@ impl<'a> EventLoop<'a> {
             {
                 batch.push(request);
             }
-            self.take(batch).await;
-            if until == Until::Finished && self.state.is_finished() && !self.unsaved {
+            let span = match self.state.plan().pace {
+                Pace::Lockstep => tracing::info_span!("round", round = self.state.round().0),
+                Pace::Free => Span::none(),
+            };
+            self.take(batch).instrument(span).await;
+            let is_over = match until {
+                Until::Finished => self.state.is_finished(),
+                Until::EverybodyKnows => self.state.everybody_knows(self.now()),
+                Until::Told => false,
+            };
+            if is_over && !self.unsaved {
                 break;
             }
         }
@@ -319,7 +330,7 @@ impl<'a> EventLoop<'a> {
                 }
                 Request::Leave(exchange, reply) => {
                     commands.extend(self.apply(now, Event::Leave(exchange)));
-                    due.push(Due::Leave(reply));
+                    due.push(Due::Done(reply));
                 }
                 Request::FetchChain(chain, reply) => {
                     // A caller that went away needs no answer.
@@ -327,7 +338,7 @@ impl<'a> EventLoop<'a> {
                 }
                 Request::Stop(reason, reply) => {
                     commands.extend(self.apply(now, Event::Stop(reason)));
-                    due.push(Due::Stop(reply));
+                    due.push(Due::Done(reply));
                 }
             }
         }
@@ -358,6 +369,7 @@ impl<'a> EventLoop<'a> {
         for command in commands {
             match command {
                 Command::StoreRows(rows) => batch.rows.extend(rows),
+                Command::StoreOverall(rows) => batch.overall.extend(rows),
                 Command::StoreChain(chain, stored) => batch.chains.push((chain, stored)),
                 Command::StoreProgress => batch.progress = Some(self.state.progress(now)),
                 Command::Record(row) => {
@@ -371,6 +383,9 @@ impl<'a> EventLoop<'a> {
                     WorkerChange::Returned => tracing::info!(%worker, "a worker came back"),
                     WorkerChange::Left => tracing::info!(%worker, "a worker left"),
                     WorkerChange::Lost => tracing::warn!(%worker, "a worker was lost"),
+                    WorkerChange::Replaced => {
+                        tracing::info!(%worker, "a worker was started again");
+                    }
                 },
                 Command::Halt => self.halt.store(true, Relaxed),
                 Command::Finished(reason) => {
@@ -468,11 +483,8 @@ impl<'a> EventLoop<'a> {
                 (Due::Refused(refusal, reply), _) => {
                     let _ = reply.send(Err(AskError::Refused(refusal)));
                 }
-                (Due::Leave(reply), refused) => {
+                (Due::Done(reply), refused) => {
                     let _ = reply.send(refused.clone().map_or(Ok(()), Err));
-                }
-                (Due::Stop(reply), _) => {
-                    let _ = reply.send(());
                 }
                 (Due::Exchange(waiting), None) => self.waiting.push(waiting),
                 (Due::Exchange(waiting), Some(error)) => {
@@ -521,3 +533,6 @@ impl<'a> EventLoop<'a> {
         });
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,40 +1,131 @@
 //! Connections with limits: how many there are, and how long one may say nothing. A peer that
-//! connects and never speaks is dropped; real ones speak at least by keepalive.
+//! connects and never speaks, or drips single bytes, is dropped; real ones speak at least by
+//! keepalive.
 
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpListener;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::{Instant, Sleep, sleep};
+use tokio::time::{Instant, Sleep, sleep, timeout};
 use tokio_stream::Stream;
 use tonic::transport::server::Connected;
 
 /// The most connections at a time.
 pub const MAX_CONNECTIONS: usize = 8192;
-/// How long a new connection may say nothing, and one that has spoken.
-const FIRST_WORD: Duration = Duration::from_secs(10);
+/// Descriptors for everything that is no worker's connection: files, and the HTTP port's.
+const OTHER_FILES: usize = 128;
+/// How long a new connection may take to say its first words, and how many bytes these are: as many
+/// as HTTP/2 begins with; TLS and requests of HTTP/1 begin with more.
+pub(crate) const FIRST_WORDS: Duration = Duration::from_secs(10);
+const FIRST_BYTES: usize = 24;
+/// How long a peer has to read our last words.
+const LINGER: Duration = Duration::from_secs(1);
+/// How long one that has spoken may say nothing.
 const SILENCE: Duration = Duration::from_secs(60);
 
 /// A connection with limits.
 pub struct Guarded<S> {
     stream: S,
     silence: Pin<Box<Sleep>>,
-    _place: OwnedSemaphorePermit,
+    /// Bytes that are missing of its first words.
+    missing: usize,
+    _place: Arc<OwnedSemaphorePermit>,
+}
+
+/// A connection whose end is polite: what the peer has sent is read before it is closed, else the
+/// system resets it and the peer may never see our last words, such as why its certificate was
+/// refused.
+pub struct Lingering {
+    /// None once it is dropped.
+    stream: Option<TcpStream>,
+    place: Arc<OwnedSemaphorePermit>,
+}
+
+impl Lingering {
+    fn stream(&mut self) -> io::Result<Pin<&mut TcpStream>> {
+        let closed = || io::Error::from(io::ErrorKind::NotConnected);
+        self.stream.as_mut().map(Pin::new).ok_or_else(closed)
+    }
+}
+
+impl Drop for Lingering {
+    fn drop(&mut self) {
+        let (Some(mut stream), Ok(runtime)) = (self.stream.take(), Handle::try_current()) else {
+            return;
+        };
+        let place = Arc::clone(&self.place);
+        runtime.spawn(async move {
+            let rest = async {
+                stream.shutdown().await?;
+                let mut buffer = [0; 1024];
+                while stream.read(&mut buffer).await? > 0 {}
+                io::Result::Ok(())
+            };
+            // Closed by the peer, broken, or late: it is over.
+            let _ = timeout(LINGER, rest).await;
+            drop(place);
+        });
+    }
+}
+
+impl AsyncRead for Lingering {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        self.stream()?.poll_read(context, buffer)
+    }
+}
+
+impl AsyncWrite for Lingering {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        self.stream()?.poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.stream()?.poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.stream()?.poll_shutdown(context)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffers: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        self.stream()?.poll_write_vectored(context, buffers)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream
+            .as_ref()
+            .is_some_and(AsyncWrite::is_write_vectored)
+    }
 }
 
 impl<S> Guarded<S> {
     /// Guards a connection that has a place.
     #[must_use]
-    pub fn new(stream: S, place: OwnedSemaphorePermit) -> Self {
+    pub fn new(stream: S, place: impl Into<Arc<OwnedSemaphorePermit>>) -> Self {
         Self {
             stream,
-            silence: Box::pin(sleep(FIRST_WORD)),
-            _place: place,
+            silence: Box::pin(sleep(FIRST_WORDS)),
+            missing: FIRST_BYTES,
+            _place: place.into(),
         }
     }
 }
@@ -48,7 +139,9 @@ impl<S: AsyncRead + Unpin> AsyncRead for Guarded<S> {
         let before = buffer.filled().len();
         let read = Pin::new(&mut self.stream).poll_read(context, buffer);
         if read.is_ready() {
-            if buffer.filled().len() > before {
+            let came = buffer.filled().len() - before;
+            self.missing = self.missing.saturating_sub(came);
+            if came > 0 && self.missing == 0 {
                 self.silence.as_mut().reset(Instant::now() + SILENCE);
             }
             return read;
@@ -96,11 +189,39 @@ impl<S> Connected for Guarded<S> {
     fn connect_info(&self) {}
 }
 
+/// Raises the limit of open files as far as the system allows, and returns how many connections
+/// there is room for.
+#[must_use]
+pub fn places() -> usize {
+    let limit = getrlimit(Resource::Nofile);
+    let raised = Rlimit {
+        current: limit.maximum,
+        ..limit
+    };
+    if let Err(error) = setrlimit(Resource::Nofile, raised) {
+        tracing::debug!(%error, "the limit of open files stays");
+    }
+    let files = getrlimit(Resource::Nofile).current;
+    let files = files.map_or(usize::MAX, |files| {
+        usize::try_from(files).unwrap_or(usize::MAX)
+    });
+    let places = files.saturating_sub(OTHER_FILES).max(files / 4);
+    if places < MAX_CONNECTIONS {
+        tracing::warn!(
+            files,
+            places,
+            "the limit of open files leaves room for few workers"
+        );
+    }
+    places.clamp(1, MAX_CONNECTIONS)
+}
+
 /// Accepts guarded connections. When all places are taken, further ones wait to be accepted.
 pub fn accept(
     listener: TcpListener,
-) -> impl Stream<Item = io::Result<Guarded<tokio::net::TcpStream>>> {
-    let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    places: usize,
+) -> impl Stream<Item = io::Result<Guarded<Lingering>>> {
+    let places = Arc::new(Semaphore::new(places));
     let (sender, receiver) = tokio::sync::mpsc::channel(1);
     tokio::spawn(async move {
         while let Ok(place) = Arc::clone(&places).acquire_owned().await {
@@ -113,6 +234,11 @@ pub fn accept(
                 Ok((stream, _)) => {
                     // Without it answers wait for more bytes; a socket that refuses still works.
                     let _ = stream.set_nodelay(true);
+                    let place = Arc::new(place);
+                    let stream = Lingering {
+                        stream: Some(stream),
+                        place: Arc::clone(&place),
+                    };
                     Guarded::new(stream, place)
                 }
                 Err(error) => {
@@ -128,4 +254,57 @@ pub fn accept(
         }
     });
     tokio_stream::wrappers::ReceiverStream::new(receiver)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::io::{DuplexStream, duplex};
+
+    fn guarded() -> (Guarded<DuplexStream>, DuplexStream) {
+        let (ours, theirs) = duplex(64);
+        let place = Arc::new(Semaphore::new(1)).try_acquire_owned().unwrap();
+        (Guarded::new(ours, place), theirs)
+    }
+
+    /// Reads until the connection is dropped and returns when that was.
+    async fn dropped(mut guarded: Guarded<DuplexStream>) -> Duration {
+        let begun = Instant::now();
+        let mut buffer = [0; 64];
+        loop {
+            match guarded.read(&mut buffer).await {
+                Ok(count) => assert!(count > 0, "the peer is still there"),
+                Err(error) => {
+                    assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+                    return begun.elapsed();
+                }
+            }
+        }
+    }
+
+    /// Sends bytes one by one, for ever.
+    async fn drip(mut peer: DuplexStream, pause: Duration) {
+        while peer.write_all(b"P").await.is_ok() {
+            sleep(pause).await;
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_says_nothing_or_drips_single_bytes_is_dropped_soon() {
+        let (silent, _peer) = guarded();
+        assert_eq!(dropped(silent).await, FIRST_WORDS);
+        for pause in [1, 9] {
+            let (drips, peer) = guarded();
+            let dripping = tokio::spawn(drip(peer, Duration::from_secs(pause)));
+            assert_eq!(dropped(drips).await, FIRST_WORDS);
+            dripping.abort();
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_has_spoken_may_be_silent_for_longer() {
+        let (speaks, mut peer) = guarded();
+        peer.write_all(&[1; FIRST_BYTES]).await.unwrap();
+        assert_eq!(dropped(speaks).await, SILENCE);
+    }
 }

@@ -1,6 +1,7 @@
 //! The read-only HTTP port: metrics for Prometheus, the status as JSON, and a sign of life. It can
-//! demand the same token as the gRPC port.
+//! demand the same token as the gRPC port. Connections are few and short.
 
+use crate::guard;
 use crate::service::Service;
 use crate::status::{to_json, to_prometheus};
 use crate::token::Token;
@@ -10,20 +11,32 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto::Builder;
+use hyper_util::service::TowerToHyperService;
 use std::future::Future;
-use std::io;
+use std::pin::pin;
+use std::time::Duration;
 use tokio::net::TcpListener;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+use tokio_stream::StreamExt;
+
+/// The most connections at a time: further ones wait.
+const CONNECTIONS: usize = 64;
+/// How long one may last, and what is then left for its last answer.
+const LIFE: Duration = Duration::from_secs(60);
+const LAST_ANSWER: Duration = Duration::from_secs(5);
+/// The largest head of a request.
+const MAX_HEAD_BYTES: usize = 16 << 10;
 
 /// Serves until `shutdown` comes.
-///
-/// # Errors
-/// If the socket fails.
 pub async fn serve(
     listener: TcpListener,
     service: Service,
     token: Token,
-    shutdown: impl Future<Output = ()> + Send + 'static,
-) -> io::Result<()> {
+    shutdown: impl Future<Output = ()>,
+) {
     let guarded = Router::new()
         .route("/metrics", get(metrics))
         .route("/status", get(status))
@@ -36,9 +49,36 @@ pub async fn serve(
         )
         .route("/health", get(|| async { "ok\n" }))
         .merge(guarded);
-    axum::serve(listener, router)
-        .with_graceful_shutdown(shutdown)
-        .await
+    let mut builder = Builder::new(TokioExecutor::new()).http1_only();
+    builder
+        .http1()
+        .timer(TokioTimer::new())
+        .header_read_timeout(guard::FIRST_WORDS)
+        .max_buf_size(MAX_HEAD_BYTES);
+    let mut incoming = pin!(guard::accept(listener, CONNECTIONS));
+    let mut shutdown = pin!(shutdown);
+    // Those that are open when it ends are aborted.
+    let mut open = JoinSet::new();
+    loop {
+        let accepted = tokio::select! {
+            biased;
+            () = &mut shutdown => return,
+            Some(_) = open.join_next() => continue,
+            accepted = incoming.next() => accepted,
+        };
+        let Some(Ok(stream)) = accepted else { return };
+        let builder = builder.clone();
+        let service = TowerToHyperService::new(router.clone());
+        open.spawn(async move {
+            let connection = builder.serve_connection(TokioIo::new(stream), service);
+            let mut connection = pin!(connection);
+            // A peer that breaks off or sends garbage is nobody's problem but its own.
+            if timeout(LIFE, connection.as_mut()).await.is_err() {
+                connection.as_mut().graceful_shutdown();
+                let _ = timeout(LAST_ANSWER, connection).await;
+            }
+        });
+    }
 }
 
 async fn demand_token(State(token): State<Token>, request: Request, next: Next) -> Response {

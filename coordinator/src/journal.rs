@@ -13,7 +13,7 @@ use rlbayes_common::failpoint;
 use rlbayes_common::graph::StructureKey;
 use rlbayes_common::ids::{ChainId, Incarnation, Round};
 use rlbayes_common::score::LogScore;
-use rlbayes_common::search::{SeedCounts, StoppedBy};
+use rlbayes_common::search::StoppedBy;
 use rlbayes_common::snapshot::{
     SnapshotError, decode_row, decode_stored_chain, encode_row, encode_stored_chain,
 };
@@ -31,8 +31,13 @@ const PROGRESS: TableDefinition<'_, &str, u64> = TableDefinition::new("progress"
 const ROWS: TableDefinition<'_, (u32, u8, [u8; 32]), &[u8]> = TableDefinition::new("rows");
 /// (chain, place among its worker processes) -> the process, and what it has done.
 const LIVES: TableDefinition<'_, (u32, u32), (u64, [u64; 6])> = TableDefinition::new("lives");
+/// (chain, place among them) -> a process whose work is part of the sum.
+const FORGOTTEN: TableDefinition<'_, (u32, u32), u64> = TableDefinition::new("forgotten");
 /// chain -> sealed state at the last barrier.
 const CHAINS: TableDefinition<'_, u32, &[u8]> = TableDefinition::new("chains");
+
+/// Pages that the database keeps in memory: what is stored is written often and read once.
+const CACHE_BYTES: usize = 8 << 20;
 
 /// An open journal.
 pub struct Journal {
@@ -81,6 +86,26 @@ pub enum JournalError {
     Damaged,
 }
 
+impl JournalError {
+    /// Tells whether the file's content is to blame, rather than the disk, rights or another
+    /// process: then nothing is left to be lost by setting it aside.
+    #[must_use]
+    pub fn is_damage(&self) -> bool {
+        use std::io::ErrorKind::{InvalidData, UnexpectedEof};
+        match self {
+            Self::Entry(_) | Self::Damaged => true,
+            Self::InUse => false,
+            Self::Database(error) => match error {
+                redb::Error::Io(error) => matches!(error.kind(), InvalidData | UnexpectedEof),
+                redb::Error::DatabaseAlreadyOpen
+                | redb::Error::DatabaseClosed
+                | redb::Error::PreviousIo => false,
+                _ => true,
+            },
+        }
+    }
+}
+
 thread_local! {
     static GUARDED: Cell<bool> = const { Cell::new(false) };
 }
@@ -119,7 +144,11 @@ impl Journal {
     /// If the file is no journal, is damaged, or another process has it open.
     pub fn open(path: &Path) -> Result<Self, JournalError> {
         let path = path.to_owned();
-        Self::with(move || Database::create(&path))
+        Self::with(move || {
+            Database::builder()
+                .set_cache_size(CACHE_BYTES)
+                .create(&path)
+        })
     }
 
     /// Opens a journal by a function that can be called again after a failed write.
@@ -137,7 +166,10 @@ impl Journal {
         let checked = guarded(|| {
             journal.database()?;
             if let Some(database) = &mut journal.database {
-                database.check_integrity().map_err(redb::Error::from)?;
+                let is_whole = database.check_integrity().map_err(redb::Error::from)?;
+                if !is_whole {
+                    tracing::warn!("the journal was damaged; the last write that is whole is used");
+                }
             }
             Ok(())
         });
@@ -228,7 +260,9 @@ impl Journal {
                 Some(found) => {
                     pool.merge(ChainId(chain), found, &row);
                 }
-                None => pool.restore_overall(&row),
+                None => {
+                    pool.merge_overall(&row);
+                }
             }
         }
         let mut chains = BTreeMap::new();
@@ -244,11 +278,27 @@ impl Journal {
                 for entry in table.iter().map_err(redb::Error::from)? {
                     let (key, value) = entry.map_err(redb::Error::from)?;
                     let ((chain, _), (life, done)) = (key.value(), value.value());
-                    let life = (ChainId(chain), Incarnation(life), counters_of(done));
+                    let life = (
+                        ChainId(chain),
+                        Incarnation(life),
+                        ChainCounters::from_figures(done),
+                    );
                     progress.lives.push(life);
                 }
             }
             // A journal of before there was the table.
+            Err(redb::TableError::TableDoesNotExist(_)) => {}
+            Err(error) => return Err(JournalError::Database(error.into())),
+        }
+        match read.open_table(FORGOTTEN) {
+            Ok(table) => {
+                for entry in table.iter().map_err(redb::Error::from)? {
+                    let (key, life) = entry.map_err(redb::Error::from)?;
+                    let (chain, _) = key.value();
+                    let life = (ChainId(chain), Incarnation(life.value()));
+                    progress.forgotten.push(life);
+                }
+            }
             Err(redb::TableError::TableDoesNotExist(_)) => {}
             Err(error) => return Err(JournalError::Database(error.into())),
         }
@@ -267,10 +317,12 @@ impl Journal {
     /// # Errors
     /// If the disk refuses.
     pub fn begin(&mut self, settings: &[(String, String)]) -> Result<(), JournalError> {
+        failpoint::pass("journal-before-begin");
         self.transact(|write| {
             write.delete_table(SETTINGS)?;
             write.delete_table(PROGRESS)?;
             write.delete_table(LIVES)?;
+            write.delete_table(FORGOTTEN)?;
             write.delete_table(ROWS)?;
             write.delete_table(CHAINS)?;
             let mut table = write.open_table(SETTINGS)?;
@@ -280,8 +332,11 @@ impl Journal {
             write.open_table(PROGRESS)?;
             write.open_table(ROWS)?;
             write.open_table(CHAINS)?;
+            failpoint::pass("journal-in-begin");
             Ok(())
-        })
+        })?;
+        failpoint::pass("journal-after-begin");
+        Ok(())
     }
 
     /// Writes a batch; when the call returns it is on disk.
@@ -321,7 +376,12 @@ impl Journal {
                 write.delete_table(LIVES)?;
                 let mut table = write.open_table(LIVES)?;
                 for (place, (chain, life, done)) in (0..).zip(&progress.lives) {
-                    table.insert((chain.0, place), (life.0, figures_of(done)))?;
+                    table.insert((chain.0, place), (life.0, done.to_figures()))?;
+                }
+                write.delete_table(FORGOTTEN)?;
+                let mut table = write.open_table(FORGOTTEN)?;
+                for (place, (chain, life)) in (0..).zip(&progress.forgotten) {
+                    table.insert((chain.0, place), life.0)?;
                 }
             }
             failpoint::pass("journal-before-commit");
@@ -360,14 +420,24 @@ impl fmt::Debug for Journal {
     }
 }
 
-fn numbers_of(progress: &Progress) -> [(&'static str, Option<u64>); 15] {
+/// What a chain's counters are called, in the order of their figures.
+const FIGURES: [&str; 6] = [
+    "iterations",
+    "evaluations",
+    "computed",
+    "seeds_received",
+    "seeds_entered",
+    "seeds_made_current",
+];
+
+fn numbers_of(progress: &Progress) -> impl Iterator<Item = (&'static str, Option<u64>)> {
     let Progress {
         elapsed,
         record,
         round,
         counters,
         lives: _,
-        chains,
+        forgotten: _,
         seeds_sent,
         stopped_by,
     } = progress;
@@ -385,17 +455,12 @@ fn numbers_of(progress: &Progress) -> [(&'static str, Option<u64>); 15] {
             record.map(|record| record.evaluations),
         ),
         ("round", Some(round.0)),
-        ("iterations", Some(counters.iterations)),
-        ("evaluations", Some(counters.evaluations)),
-        ("computed", Some(counters.computed)),
-        ("seeds_received", Some(counters.seeds.received)),
-        ("seeds_entered", Some(counters.seeds.entered)),
-        ("seeds_made_current", Some(counters.seeds.made_current)),
-        ("chains", Some(u64::from(*chains))),
         ("seeds_sent", Some(*seeds_sent)),
         ("stopped_by", reason.map(|at| at as u64)),
         ("format", Some(1)),
     ]
+    .into_iter()
+    .chain(FIGURES.into_iter().zip(counters.to_figures().map(Some)))
 }
 
 fn progress_of(numbers: &BTreeMap<String, u64>) -> Progress {
@@ -412,64 +477,12 @@ fn progress_of(numbers: &BTreeMap<String, u64>) -> Progress {
         elapsed: Duration::from_micros(zero("elapsed_micros")),
         record,
         round: Round(zero("round")),
-        counters: ChainCounters {
-            iterations: zero("iterations"),
-            evaluations: zero("evaluations"),
-            computed: zero("computed"),
-            seeds: SeedCounts {
-                received: zero("seeds_received"),
-                entered: zero("seeds_entered"),
-                made_current: zero("seeds_made_current"),
-            },
-        },
+        counters: ChainCounters::from_figures(FIGURES.map(zero)),
         lives: Vec::new(),
-        chains: u32::try_from(zero("chains")).unwrap_or(u32::MAX),
+        forgotten: Vec::new(),
         seeds_sent: zero("seeds_sent"),
         stopped_by: number("stopped_by")
             .and_then(|at| StoppedBy::ALL.get(usize::try_from(at).ok()?).copied()),
-    }
-}
-
-fn figures_of(counters: &ChainCounters) -> [u64; 6] {
-    let ChainCounters {
-        iterations,
-        evaluations,
-        computed,
-        seeds,
-    } = *counters;
-    let SeedCounts {
-        received,
-        entered,
-        made_current,
-    } = seeds;
-    [
-        iterations,
-        evaluations,
-        computed,
-        received,
-        entered,
-        made_current,
-    ]
-}
-
-fn counters_of(figures: [u64; 6]) -> ChainCounters {
-    let [
-        iterations,
-        evaluations,
-        computed,
-        received,
-        entered,
-        made_current,
-    ] = figures;
-    ChainCounters {
-        iterations,
-        evaluations,
-        computed,
-        seeds: SeedCounts {
-            received,
-            entered,
-            made_current,
-        },
     }
 }
 

@@ -1,6 +1,6 @@
 //! The gRPC server around the service: health, reflection, token, TLS and limits.
 
-use crate::service::Service;
+use crate::service::{Service, UPLOAD};
 use crate::token::Token;
 use rlbayes_proto::v1::coordinator_server::CoordinatorServer;
 use rlbayes_proto::{DESCRIPTORS, MAX_MESSAGE_BYTES};
@@ -14,8 +14,6 @@ use tonic::service::interceptor::InterceptedService;
 use tonic::transport::Server;
 use tonic::transport::server::{Connected, ServerTlsConfig};
 
-/// How long a handler may take until it begins to answer.
-const ANSWER: Duration = Duration::from_secs(30);
 /// Calls at a time on one connection.
 const CALLS: usize = 64;
 
@@ -40,8 +38,8 @@ fn described(error: &tonic::transport::Error) -> String {
     text
 }
 
-/// Serves connections until `shutdown` comes; health is served to everybody, the rest needs the
-/// token.
+/// Serves connections until `shutdown` comes; health is served to everybody, the rest,
+/// reflection too, needs the token.
 ///
 /// # Errors
 /// If TLS can't be set up or the socket fails.
@@ -67,7 +65,7 @@ where
         .max_decoding_message_size(MAX_MESSAGE_BYTES)
         .max_encoding_message_size(MAX_MESSAGE_BYTES);
     let mut server = Server::builder()
-        .timeout(ANSWER)
+        .timeout(UPLOAD)
         .concurrency_limit_per_connection(CALLS)
         .max_concurrent_streams(Some(2 * 64))
         .http2_keepalive_interval(Some(Duration::from_secs(20)))

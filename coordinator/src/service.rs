@@ -1,23 +1,26 @@
 //! The gRPC handlers: decode, check, send a request to the event loop, await the reply, encode.
 //! The one `match` from our errors to status codes is here.
 
+use crate::aside::Aside;
 use crate::event_loop::{AskError, Handle, Published};
 use crate::latency::Latency;
 use crate::state::Refusal;
 use crate::status::{self, About};
-use crate::validator::Validator;
+use crate::validator::{RowRefused, Validator};
 use bytes::Bytes;
+use rlbayes_common::elite::EliteRow;
 use rlbayes_common::exchange::Snapshot;
 use rlbayes_common::ids::{ChainId, Incarnation, SearchId};
 use rlbayes_common::search::StoppedBy;
 use rlbayes_common::snapshot::decode_chain;
 use rlbayes_proto::convert::{
-    WireError, description_to_wire, exchange_from_wire, hello_from_wire, order_to_wire,
+    WireError, description_to_wire, exchange_from_wire, fitting, hello_from_wire, order_to_wire,
     reply_to_wire,
 };
 use rlbayes_proto::v1::coordinator_server::Coordinator;
 use rlbayes_proto::{MAX_CHUNK_BYTES, MAX_SNAPSHOT_BYTES, PROTOCOL_VERSION, v1};
 use std::collections::BTreeMap;
+use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -31,8 +34,10 @@ use tonic::{Request, Response, Status, Streaming};
 const MAX_UPLOAD_BYTES: u64 = 2 << 30;
 /// How often a watcher hears at most.
 const WATCH_EVERY: Duration = Duration::from_millis(500);
-/// How long an upload may take.
-const UPLOAD: Duration = Duration::from_secs(300);
+/// How long any call may take until it is answered: a chain's state has so long to come in.
+pub(crate) const UPLOAD: Duration = Duration::from_secs(300);
+/// How long a call may wait for the event loop.
+const ANSWER: Duration = Duration::from_secs(30);
 
 /// What a finished file of the result looks like.
 #[derive(Clone, Debug, Default)]
@@ -57,14 +62,24 @@ struct Shared {
     about: About,
     data: Bytes,
     validator: Validator,
-    uploads: Mutex<BTreeMap<ChainId, Snapshot>>,
+    aside: Aside,
+    uploads: Mutex<BTreeMap<ChainId, Upload>>,
     latency: Latency,
 }
 
+/// The last state that was uploaded for a chain. Once a report has named it, the search's state
+/// holds it too; it stays here for the case that the report is repeated.
+#[derive(Debug)]
+struct Upload {
+    snapshot: Snapshot,
+    is_reported: bool,
+}
+
+type Checked = Vec<Result<EliteRow, RowRefused>>;
 type Chunks<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
 
 impl Service {
-    /// Makes the service.
+    /// Makes the service, within a runtime.
     #[must_use]
     pub fn new(
         handle: Handle,
@@ -82,6 +97,7 @@ impl Service {
                 about,
                 data,
                 validator,
+                aside: Aside::start("scoring"),
                 uploads: Mutex::default(),
                 latency: Latency::default(),
             }),
@@ -113,8 +129,36 @@ impl Service {
         }))
     }
 
+    /// Checks the rows of an exchange, in its order, and hands it back. Known rows cost a look; where
+    /// there are others, they are scored aside.
+    async fn check_rows(
+        &self,
+        request: v1::ExchangeRequest,
+    ) -> Result<(v1::ExchangeRequest, Checked), Status> {
+        let known = self.shared.validator.find(&rows_of(&request));
+        if known.iter().all(|(_, row)| row.is_some()) {
+            let known = known.into_iter().filter_map(|(_, row)| row);
+            return Ok((request, known.map(Ok).collect()));
+        }
+        let shared = Arc::clone(&self.shared);
+        let scored = self.shared.aside.run(move || {
+            let checked = known.into_iter().zip(rows_of(&request));
+            let checked = checked.map(|((digest, known), row)| match known {
+                Some(row) => Ok(row),
+                None => shared.validator.check(row, digest),
+            });
+            let checked = checked.collect();
+            (request, checked)
+        });
+        match tokio::time::timeout(ANSWER, scored).await {
+            Ok(Some(scored)) => Ok(scored),
+            Ok(None) => Err(Status::unavailable("the coordinator is ending")),
+            Err(_) => Err(Status::unavailable("too many rows wait to be scored")),
+        }
+    }
+
     /// Reads an exchange; refused rows are left out and told about.
-    fn read_exchange(
+    async fn read_exchange(
         &self,
         request: v1::ExchangeRequest,
     ) -> Result<(rlbayes_common::exchange::Exchange, Vec<String>), Status> {
@@ -127,26 +171,30 @@ impl Service {
                 "this worker has sent too many rows that were refused",
             ));
         }
+        let (request, checked) = self.check_rows(request).await?;
+        let mut checked = checked.into_iter();
         let mut refused = Vec::new();
         let exchange = exchange_from_wire(
             request,
-            |row| match validator.check(row) {
-                Ok(row) => Ok(Some(row)),
-                Err(error) => {
+            |_| match checked.next() {
+                Some(Ok(row)) => Ok(Some(row)),
+                Some(Err(error)) => {
                     validator.offend(sender);
                     if refused.len() < 8 {
                         refused.push(error.to_string());
                     }
                     Ok(None)
                 }
+                None => Err(WireError::Missing("row")),
             },
             |chain, digest| {
                 let uploads = self.shared.uploads.lock();
-                let uploads = uploads.unwrap_or_else(PoisonError::into_inner);
-                uploads
-                    .get(&chain)
-                    .filter(|snapshot| snapshot.digest() == digest)
-                    .cloned()
+                let mut uploads = uploads.unwrap_or_else(PoisonError::into_inner);
+                let upload = uploads
+                    .get_mut(&chain)
+                    .filter(|upload| upload.snapshot.digest() == digest)?;
+                upload.is_reported = true;
+                Some(upload.snapshot.clone())
             },
         )
         .map_err(wire)?;
@@ -181,6 +229,20 @@ fn asked(error: AskError) -> Status {
     }
 }
 
+/// Waits for the event loop, but not for ever.
+async fn answered<T>(answer: impl Future<Output = Result<T, AskError>>) -> Result<T, Status> {
+    match tokio::time::timeout(ANSWER, answer).await {
+        Ok(answer) => answer.map_err(asked),
+        Err(_) => Err(Status::unavailable("the coordinator is too busy")),
+    }
+}
+
+/// Returns the rows of an exchange, in its order.
+fn rows_of(request: &v1::ExchangeRequest) -> Vec<&v1::Row> {
+    let finds = request.reports.iter().flat_map(|report| &report.finds);
+    finds.filter_map(|find| find.row.as_ref()).collect()
+}
+
 /// Sends bytes in chunks.
 fn in_chunks(bytes: Bytes) -> Chunks<v1::Chunk> {
     let starts = (0..bytes.len()).step_by(MAX_CHUNK_BYTES);
@@ -190,6 +252,19 @@ fn in_chunks(bytes: Bytes) -> Chunks<v1::Chunk> {
             content: bytes.slice(at..end),
         })
     })))
+}
+
+/// Cuts a text into chunks between its characters.
+fn json_chunks(mut text: &str) -> impl Iterator<Item = &str> {
+    std::iter::from_fn(move || {
+        let mut end = text.len().min(MAX_CHUNK_BYTES);
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        let (chunk, rest) = text.split_at(end);
+        text = rest;
+        (!chunk.is_empty()).then_some(chunk)
+    })
 }
 
 #[tonic::async_trait]
@@ -206,13 +281,18 @@ impl Coordinator for Service {
             // Chains of another search are none of ours.
             hello.chains.clear();
         }
-        let welcome = self.shared.handle.join(hello).await.map_err(asked)?;
+        for shown in [&mut hello.host, &mut hello.program_version] {
+            // They are shown on people's terminals.
+            *shown = shown.replace(char::is_control, "?");
+        }
+        let welcome = answered(self.shared.handle.join(hello)).await?;
         Ok(Response::new(v1::JoinReply {
             protocol_version: PROTOCOL_VERSION,
             search: Some(description_to_wire(search)),
             worker: welcome.worker.0,
             lease_millis: u64::try_from(welcome.lease.as_millis()).unwrap_or(u64::MAX),
-            orders: welcome.orders.iter().map(order_to_wire).collect(),
+            orders: fitting(welcome.orders.iter().map(order_to_wire)),
+            chains: welcome.orders.iter().map(|order| order.chain.0).collect(),
             stopped_by: welcome.stopped_by.map_or("", StoppedBy::as_str).to_owned(),
         }))
     }
@@ -270,11 +350,22 @@ impl Coordinator for Service {
         }
         let uploads = self.shared.uploads.lock();
         let mut uploads = uploads.unwrap_or_else(PoisonError::into_inner);
-        let held: u64 = uploads.values().map(|s| s.bytes().len() as u64).sum();
+        let others = uploads.iter().filter(|&(&other, _)| other != chain);
+        let held: u64 = others
+            .filter(|(_, upload)| !upload.is_reported)
+            .map(|(_, upload)| upload.snapshot.bytes().len() as u64)
+            .sum();
         if held + snapshot.bytes().len() as u64 > MAX_UPLOAD_BYTES {
             return Err(Status::resource_exhausted("there are too many states"));
         }
-        uploads.insert(chain, snapshot);
+        let is_reported = false;
+        uploads.insert(
+            chain,
+            Upload {
+                snapshot,
+                is_reported,
+            },
+        );
         Ok(Response::new(v1::StoreChainReply {}))
     }
 
@@ -287,7 +378,7 @@ impl Coordinator for Service {
         let request = request.into_inner();
         self.check_search(&request.search_id)?;
         let chain = ChainId(request.chain);
-        let snapshot = self.shared.handle.fetch_chain(chain).await.map_err(asked)?;
+        let snapshot = answered(self.shared.handle.fetch_chain(chain)).await?;
         let snapshot = snapshot
             .filter(|snapshot| *request.snapshot == snapshot.digest())
             .ok_or_else(|| Status::out_of_range("this state is not stored (any more)"))?;
@@ -301,8 +392,8 @@ impl Coordinator for Service {
         request: Request<v1::ExchangeRequest>,
     ) -> Result<Response<v1::ExchangeReply>, Status> {
         let begun = Instant::now();
-        let (exchange, refused) = self.read_exchange(request.into_inner())?;
-        let reply = self.shared.handle.exchange(exchange).await.map_err(asked)?;
+        let (exchange, refused) = self.read_exchange(request.into_inner()).await?;
+        let reply = answered(self.shared.handle.exchange(exchange)).await?;
         self.shared.latency.record(begun.elapsed());
         Ok(Response::new(reply_to_wire(&reply, refused)))
     }
@@ -311,8 +402,8 @@ impl Coordinator for Service {
         &self,
         request: Request<v1::ExchangeRequest>,
     ) -> Result<Response<v1::LeaveReply>, Status> {
-        let (exchange, _) = self.read_exchange(request.into_inner())?;
-        self.shared.handle.leave(exchange).await.map_err(asked)?;
+        let (exchange, _) = self.read_exchange(request.into_inner()).await?;
+        answered(self.shared.handle.leave(exchange)).await?;
         Ok(Response::new(v1::LeaveReply {}))
     }
 
@@ -355,11 +446,7 @@ impl Coordinator for Service {
         &self,
         _request: Request<v1::StopRequest>,
     ) -> Result<Response<v1::StatusReply>, Status> {
-        self.shared
-            .handle
-            .stop(StoppedBy::Stop)
-            .await
-            .map_err(asked)?;
+        answered(self.shared.handle.stop(StoppedBy::Stop)).await?;
         Ok(Response::new(self.status_now()))
     }
 
@@ -371,10 +458,13 @@ impl Coordinator for Service {
     ) -> Result<Response<Self::ResultStream>, Status> {
         let files = self.shared.results.borrow().clone();
         let files = files.ok_or_else(|| Status::not_found("there is no network yet"))?;
-        let first = v1::ResultChunk {
-            json: files.json.clone(),
-            bif: Bytes::new(),
-        };
+        let json = json_chunks(&files.json).map(|json| {
+            Ok(v1::ResultChunk {
+                json: json.to_owned(),
+                bif: Bytes::new(),
+            })
+        });
+        let json: Vec<_> = json.collect();
         let rest = in_chunks(files.bif.clone()).map(|chunk| {
             chunk.map(|chunk| v1::ResultChunk {
                 json: String::new(),
@@ -382,7 +472,21 @@ impl Coordinator for Service {
             })
         });
         Ok(Response::new(Box::pin(
-            tokio_stream::once(Ok(first)).chain(rest),
+            tokio_stream::iter(json).chain(rest),
         )))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_text_is_cut_between_its_characters() {
+        let text = "a".to_owned() + &"\u{20ac}".repeat(MAX_CHUNK_BYTES);
+        let chunks: Vec<&str> = json_chunks(&text).collect();
+        assert_eq!(chunks.concat(), text);
+        assert!(chunks.iter().all(|chunk| chunk.len() <= MAX_CHUNK_BYTES));
+        assert_eq!(json_chunks("").count(), 0);
     }
 }

@@ -49,6 +49,8 @@ pub fn to_wire(about: &About, published: &Published, refused_rows: u64) -> v1::S
         refused_rows,
         stopped_by: view.stopped_by.map_or("", StoppedBy::as_str).to_owned(),
         seconds_left: view.time_left.map(|left| left.as_secs_f64()),
+        evaluations_left: view.evaluations_left,
+        iterations_left: view.iterations_left,
         round: view.round.0,
         workers: view
             .workers
@@ -115,6 +117,8 @@ pub fn to_json(status: &v1::StatusReply) -> Value {
         "best_age_seconds": status.best_age_seconds,
         "elapsed_seconds": status.elapsed_seconds,
         "seconds_left": status.seconds_left,
+        "evaluations_left": status.evaluations_left,
+        "iterations_left": status.iterations_left,
         "evaluations": status.evaluations,
         "computed": status.computed,
         "iterations": status.iterations,
@@ -160,12 +164,10 @@ pub fn to_prometheus(status: &v1::StatusReply, latency: &Latency) -> String {
         );
     };
     let alive = status.workers.iter().filter(|worker| worker.alive);
-    let statistics: Vec<_> = alive
+    let statistics: Vec<(u64, v1::WorkerStatistics)> = alive
         .clone()
-        .filter_map(|worker| worker.statistics)
+        .filter_map(|worker| Some((worker.id, worker.statistics?)))
         .collect();
-    let sum =
-        |of: fn(&v1::WorkerStatistics) -> u64| -> f64 { as_f64(statistics.iter().map(of).sum()) };
     if let Some(best) = status.best_score {
         figure("best_score", "gauge", "Best score in nats.", best);
     }
@@ -266,22 +268,10 @@ pub fn to_prometheus(status: &v1::StatusReply, latency: &Latency) -> String {
         as_f64(status.seeds_made_current),
     );
     figure(
-        "cache_hits_total",
-        "counter",
-        "Questions that the workers' caches answered.",
-        sum(|s| s.cache_hits),
-    );
-    figure(
-        "cache_misses_total",
-        "counter",
-        "Questions that they could not answer.",
-        sum(|s| s.cache_misses),
-    );
-    figure(
         "cache_bytes",
         "gauge",
-        "Bytes that they hold.",
-        sum(|s| s.cache_bytes),
+        "Bytes that the workers' caches hold.",
+        as_f64(statistics.iter().map(|(_, s)| s.cache_bytes).sum()),
     );
     figure(
         "finished",
@@ -294,6 +284,27 @@ pub fn to_prometheus(status: &v1::StatusReply, latency: &Latency) -> String {
         "gauge",
         "1 while the journal can't be written.",
         f64::from(u8::from(!status.trouble.is_empty())),
+    );
+    // Each worker's own: a sum over those that take part would fall when one leaves.
+    let mut of_workers = |name: &str, help: &str, figure: fn(&v1::WorkerStatistics) -> u64| {
+        let _ = writeln!(
+            text,
+            "# HELP rlbayes_{name} {help}\n# TYPE rlbayes_{name} counter"
+        );
+        for (worker, statistics) in &statistics {
+            let value = figure(statistics);
+            let _ = writeln!(text, "rlbayes_{name}{{worker=\"{worker}\"}} {value}");
+        }
+    };
+    of_workers(
+        "cache_hits_total",
+        "Questions that a worker's caches answered.",
+        |s| s.cache_hits,
+    );
+    of_workers(
+        "cache_misses_total",
+        "Questions that they could not answer.",
+        |s| s.cache_misses,
     );
     latency.write(&mut text);
     text

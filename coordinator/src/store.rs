@@ -61,20 +61,24 @@ pub fn open(
         path: path.clone(),
         problem,
     };
+    let was_there = path.exists();
     let opened = Journal::open(&path).and_then(|mut journal| {
         let loaded = journal.load(settings, nodes, keying)?;
         Ok((journal, loaded))
     });
-    let (journal, loaded) = match opened {
-        Ok(opened) => opened,
-        Err(JournalError::InUse) => return Err(refused(JournalError::InUse)),
-        Err(error) => {
-            if let Some(problem) = permission_problem(&path) {
-                return Err(StoreError::File { path, problem });
-            }
-            warn(set_aside(&path, &error.to_string()));
+    let broken = match &opened {
+        // A file that was cut to nothing makes a new journal, and a search that was lost silently.
+        Ok((_, None)) if was_there => Some("the journal holds no search".to_owned()),
+        Err(error) if error.is_damage() => Some(error.to_string()),
+        _ => None,
+    };
+    let (journal, loaded) = match broken {
+        Some(problem) => {
+            drop(opened);
+            warn(set_aside(&path, &problem));
             (Journal::open(&path).map_err(refused)?, None)
         }
+        None => opened.map_err(refused)?,
     };
     let Some(loaded) = loaded else {
         return Ok((journal, None));
@@ -88,12 +92,67 @@ pub fn open(
     Ok((journal, loaded.stored))
 }
 
-/// Tells whether a file can't be opened because of rights rather than content.
-fn permission_problem(path: &Path) -> Option<io::Error> {
-    fs::OpenOptions::new()
-        .read(true)
-        .write(true)
-        .open(path)
-        .err()
-        .filter(|error| error.kind() != io::ErrorKind::NotFound || !path.exists())
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SETTINGS: [(String, String); 0] = [];
+
+    fn opened(folder: &Path) -> (Result<(), StoreError>, Vec<String>) {
+        let mut said = Vec::new();
+        let warn = |warning| said.push(warning);
+        let opened = open(folder, &SETTINGS, 4, Keying::ByClass, warn);
+        (opened.map(|_| ()), said)
+    }
+
+    #[test]
+    fn a_file_that_is_no_journal_is_set_aside() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("journal.redb");
+        for content in [&b""[..], b"not a database at all", &[0; 8192]] {
+            fs::write(&path, content).unwrap();
+            let (opened, said) = opened(folder.path());
+            opened.unwrap();
+            assert!(said[0].contains("journal.redb"), "{said:?}");
+        }
+    }
+
+    #[test]
+    fn a_journal_that_was_begun_is_believed_and_a_new_folder_is_no_news() {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut journal, stored) = open(folder.path(), &SETTINGS, 4, Keying::ByClass, |said| {
+            panic!("{said}")
+        })
+        .unwrap();
+        assert!(stored.is_none());
+        journal.begin(&SETTINGS).unwrap();
+        drop(journal);
+        let (opened, said) = opened(folder.path());
+        opened.unwrap();
+        assert!(said.is_empty(), "{said:?}");
+    }
+
+    #[test]
+    fn a_journal_that_cannot_be_opened_is_refused_and_stays_where_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("journal.redb");
+        fs::create_dir(&path).unwrap();
+        let (directory, said) = opened(folder.path());
+        assert!(matches!(directory, Err(StoreError::Journal { .. })));
+        assert!(said.is_empty() && path.is_dir(), "{said:?}");
+        fs::remove_dir(&path).unwrap();
+
+        let held = Journal::open(&path).unwrap();
+        let (in_use, said) = opened(folder.path());
+        assert!(matches!(
+            in_use,
+            Err(StoreError::Journal {
+                problem: JournalError::InUse,
+                ..
+            })
+        ));
+        assert!(said.is_empty() && path.is_file(), "{said:?}");
+        drop(held);
+        opened(folder.path()).0.unwrap();
+    }
 }

@@ -9,11 +9,15 @@ use rlbayes_common::search::{Evaluator, Problem};
 use rlbayes_proto::convert::{WireError, row_digest, row_from_wire};
 use rlbayes_proto::v1;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use thiserror::Error;
 
-/// Rows that are known without being checked again, in each of two generations.
-const KNOWN: usize = 4096;
+/// Bytes of rows that are known without being checked again, in each of two generations: some
+/// hundred rows with a hundred variables.
+const KNOWN_BYTES: usize = 4 << 20;
+/// What a known row takes besides its structure.
+const ENTRY_BYTES: usize = 160;
 /// Refused rows after which a worker is refused itself.
 const PATIENCE: u32 = 100;
 /// Workers whose refused rows are counted.
@@ -40,19 +44,28 @@ pub enum RowRefused {
     },
 }
 
-/// Checks rows.
+/// Names a row by its bytes.
+pub type Digest = [u8; 32];
+
+/// Checks rows. Only scoring takes long, and nothing but scoring waits for it.
 #[derive(Debug)]
 pub struct Validator {
     problem: Arc<Problem>,
-    inner: Mutex<Inner>,
+    evaluator: Mutex<Evaluator>,
+    known: Mutex<Known>,
+    refused: Mutex<HashMap<Incarnation, u32>>,
+    refused_rows: AtomicU64,
 }
 
-#[derive(Debug)]
-struct Inner {
-    evaluator: Evaluator,
-    known: [HashMap<[u8; 32], EliteRow>; 2],
-    refused: HashMap<Incarnation, u32>,
-    refused_rows: u64,
+/// Rows that were checked: the younger generation, and the one before it.
+#[derive(Debug, Default)]
+struct Known([Generation; 2]);
+
+/// A generation of rows that were checked, by their digests.
+#[derive(Debug, Default)]
+struct Generation {
+    rows: HashMap<Digest, EliteRow>,
+    bytes: usize,
 }
 
 impl Validator {
@@ -62,32 +75,35 @@ impl Validator {
         let evaluator = Evaluator::new(Arc::clone(&problem));
         Self {
             problem,
-            inner: Mutex::new(Inner {
-                evaluator,
-                known: Default::default(),
-                refused: HashMap::new(),
-                refused_rows: 0,
-            }),
+            evaluator: Mutex::new(evaluator),
+            known: Mutex::default(),
+            refused: Mutex::default(),
+            refused_rows: AtomicU64::new(0),
         }
     }
 
-    /// Checks a row and returns it with the score that the data gives.
+    /// Names rows, and returns those that were checked before.
+    #[must_use]
+    pub fn find(&self, rows: &[&v1::Row]) -> Vec<(Digest, Option<EliteRow>)> {
+        let digests: Vec<Digest> = rows.iter().map(|row| row_digest(row)).collect();
+        let mut known = lock(&self.known);
+        let found = digests
+            .into_iter()
+            .map(|digest| (digest, known.find(&digest)));
+        found.collect()
+    }
+
+    /// Checks a row that is not known and returns it with the score that the data gives.
     ///
     /// # Errors
     /// If it is not one of this search.
-    pub fn check(&self, row: &v1::Row) -> Result<EliteRow, RowRefused> {
-        let digest = row_digest(row);
-        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = inner.find(&digest) {
-            return Ok(known);
-        }
+    pub fn check(&self, row: &v1::Row, digest: Digest) -> Result<EliteRow, RowRefused> {
         let read = row_from_wire(row, self.problem.nodes())?;
         let dag = read.structure.to_dag().map_err(|_| WireError::Cycle)?;
         if !self.problem.constraints().hold_for(&dag) {
             return Err(RowRefused::Constraints);
         }
-        let found = inner
-            .evaluator
+        let found = lock(&self.evaluator)
             .structure(&dag)
             .unwrap_or(LogScore::IMPOSSIBLE);
         let claimed = read.score;
@@ -103,18 +119,18 @@ impl Validator {
             structure: read.structure,
             score: found,
         };
-        inner.remember(digest, row.clone());
+        lock(&self.known).remember(digest, row.clone());
         Ok(row)
     }
 
     /// Counts a refused row; tells whether its sender has used up all patience.
     pub fn offend(&self, sender: Incarnation) -> bool {
-        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
-        inner.refused_rows += 1;
-        if inner.refused.len() >= OFFENDERS && !inner.refused.contains_key(&sender) {
-            inner.refused.clear();
+        self.refused_rows.fetch_add(1, Relaxed);
+        let mut refused = lock(&self.refused);
+        if refused.len() >= OFFENDERS && !refused.contains_key(&sender) {
+            refused.clear();
         }
-        let count = inner.refused.entry(sender).or_default();
+        let count = refused.entry(sender).or_default();
         *count = count.saturating_add(1);
         *count > PATIENCE
     }
@@ -122,9 +138,7 @@ impl Validator {
     /// Tells whether a sender has used up all patience.
     #[must_use]
     pub fn is_offender(&self, sender: Incarnation) -> bool {
-        let inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
-        inner
-            .refused
+        lock(&self.refused)
             .get(&sender)
             .is_some_and(|&count| count > PATIENCE)
     }
@@ -132,26 +146,32 @@ impl Validator {
     /// Returns how many rows were refused.
     #[must_use]
     pub fn refused_rows(&self) -> u64 {
-        let inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
-        inner.refused_rows
+        self.refused_rows.load(Relaxed)
     }
 }
 
-impl Inner {
-    fn find(&mut self, digest: &[u8; 32]) -> Option<EliteRow> {
-        if let Some(row) = self.known[0].get(digest) {
+fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Known {
+    fn find(&mut self, digest: &Digest) -> Option<EliteRow> {
+        let Self([young, old]) = self;
+        if let Some(row) = young.rows.get(digest) {
             return Some(row.clone());
         }
-        let row = self.known[1].remove(digest)?;
+        let row = old.rows.remove(digest)?;
         self.remember(*digest, row.clone());
         Some(row)
     }
 
-    fn remember(&mut self, digest: [u8; 32], row: EliteRow) {
-        if self.known[0].len() >= KNOWN {
-            self.known[1] = std::mem::take(&mut self.known[0]);
+    fn remember(&mut self, digest: Digest, row: EliteRow) {
+        let Self([young, old]) = self;
+        if young.bytes >= KNOWN_BYTES {
+            *old = std::mem::take(young);
         }
-        self.known[0].insert(digest, row);
+        young.bytes += ENTRY_BYTES + row.structure.bytes();
+        young.rows.insert(digest, row);
     }
 }
 
@@ -189,6 +209,13 @@ mod tests {
         )))
     }
 
+    fn check(validator: &Validator, row: &v1::Row) -> Result<EliteRow, RowRefused> {
+        match validator.find(&[row]).pop().unwrap() {
+            (_, Some(known)) => Ok(known),
+            (digest, None) => validator.check(row, digest),
+        }
+    }
+
     fn row(validator: &Validator, edges: &[(usize, usize)]) -> v1::Row {
         let edges = edges
             .iter()
@@ -205,9 +232,21 @@ mod tests {
     fn right_rows_pass_the_first_time_and_again() {
         let validator = validator();
         let right = row(&validator, &[(0, 1), (1, 2)]);
-        let first = validator.check(&right).unwrap();
-        assert_eq!(validator.check(&right).unwrap(), first);
+        let first = check(&validator, &right).unwrap();
+        assert_eq!(check(&validator, &right).unwrap(), first);
         assert_eq!(first.score, LogScore::new(right.score));
+    }
+
+    #[test]
+    fn known_rows_and_the_status_do_not_wait_while_another_row_is_scored() {
+        let validator = validator();
+        let right = row(&validator, &[(0, 1), (1, 2)]);
+        check(&validator, &right).unwrap();
+        let _scoring = lock(&validator.evaluator);
+        // Without a second thread these would wait for ever.
+        assert!(check(&validator, &right).is_ok());
+        assert!(!validator.is_offender(Incarnation(1)));
+        assert_eq!(validator.refused_rows(), 0);
     }
 
     #[test]
@@ -216,29 +255,33 @@ mod tests {
         let mut wrong = row(&validator, &[(0, 1)]);
         wrong.score += 1.0;
         assert!(matches!(
-            validator.check(&wrong),
+            check(&validator, &wrong),
             Err(RowRefused::Score { .. })
         ));
         wrong.score = f64::INFINITY;
-        assert!(validator.check(&wrong).is_err());
+        assert!(check(&validator, &wrong).is_err());
         wrong.score = f64::NAN;
-        assert!(validator.check(&wrong).is_err());
+        assert!(check(&validator, &wrong).is_err());
         let forbidden = row(&validator, &[(2, 0)]);
-        assert_eq!(validator.check(&forbidden), Err(RowRefused::Constraints));
+        assert_eq!(check(&validator, &forbidden), Err(RowRefused::Constraints));
     }
 
     #[test]
     fn what_is_remembered_is_bounded() {
         let validator = validator();
         let right = row(&validator, &[(0, 1)]);
-        for step in 0..3 * KNOWN {
+        let most = KNOWN_BYTES / ENTRY_BYTES;
+        for step in 0..3 * most {
             // The same network with scores that agree within the tolerance.
             let mut other = right.clone();
             other.score += 1e-12 * step as f64;
-            validator.check(&other).unwrap();
+            check(&validator, &other).unwrap();
         }
-        let inner = validator.inner.lock().unwrap();
-        assert!(inner.known.iter().all(|known| known.len() <= KNOWN));
+        for known in &lock(&validator.known).0 {
+            assert!(known.rows.len() > most / 4 && known.rows.len() <= most);
+            let held: usize = known.rows.values().map(|row| row.structure.bytes()).sum();
+            assert!(held <= KNOWN_BYTES, "{held}");
+        }
     }
 
     #[test]
@@ -252,6 +295,6 @@ mod tests {
         for sender in 10..10 + 2 * OFFENDERS as u64 {
             validator.offend(Incarnation(sender));
         }
-        assert!(validator.inner.lock().unwrap().refused.len() <= OFFENDERS);
+        assert!(lock(&validator.refused).len() <= OFFENDERS);
     }
 }

@@ -39,9 +39,6 @@ const OVERALL: usize = 64;
 const MOST_FINDS: usize = 64;
 /// Rounds of which the right pool is known.
 const ROUNDS: u64 = 100;
-/// How often free-running workers are restarted at most: the state tells repeated counters of a
-/// chain's last four processes from new ones.
-const FREE_RESTARTS: usize = 1;
 
 fn plan(pace: Pace) -> SearchPlan {
     SearchPlan {
@@ -173,6 +170,8 @@ struct Worker {
     chains: BTreeMap<ChainId, Chain>,
     pending: BTreeMap<ChainId, ChainReport>,
     told_stop: bool,
+    /// Whether its process has ended: the search is over for it.
+    ended: bool,
 }
 
 /// A chain whose every step follows from its number, its steps and the seeds that it got.
@@ -183,6 +182,8 @@ struct Chain {
     evaluations: u64,
     /// In lockstep: whether its report is out.
     waits: bool,
+    /// Whether it was told to stop.
+    stopped: bool,
 }
 
 impl Chain {
@@ -204,7 +205,6 @@ struct World {
     network: Vec<Message>,
     uploads: BTreeMap<[u8; 32], Snapshot>,
     calls: u64,
-    restarts_left: usize,
     /// What laws speak of.
     shown: Option<LogScore>,
     acknowledged: BTreeMap<StructureKey, EliteRow>,
@@ -223,10 +223,6 @@ impl World {
             network: Vec::new(),
             uploads: BTreeMap::new(),
             calls: 0,
-            restarts_left: match pace {
-                Pace::Free => FREE_RESTARTS,
-                Pace::Lockstep => usize::MAX,
-            },
             shown: None,
             acknowledged: BTreeMap::new(),
             done: BTreeMap::new(),
@@ -244,14 +240,11 @@ impl World {
             Op::Call(worker) => self.call(worker),
             Op::Leave(worker) => self.leave(worker),
             Op::RestartWorker(worker) => {
-                if self.restarts_left > 0 {
-                    self.restarts_left -= 1;
-                    let start = self.workers[worker].start + 1;
-                    self.workers[worker] = Worker {
-                        start,
-                        ..Worker::default()
-                    };
-                }
+                let start = self.workers[worker].start + 1;
+                self.workers[worker] = Worker {
+                    start,
+                    ..Worker::default()
+                };
             }
             Op::Deliver(at) => {
                 if !self.network.is_empty() {
@@ -319,6 +312,7 @@ impl World {
                         self.journal.rows.insert(key, (found, row));
                     }
                 }
+                Command::StoreOverall(rows) => panic!("{rows:?} of a chain that nobody knows"),
                 Command::StoreChain(chain, stored) => {
                     self.journal.chains.insert(chain, stored);
                 }
@@ -400,6 +394,9 @@ impl World {
     fn call(&mut self, at: usize) {
         self.calls += 1;
         let worker = &mut self.workers[at];
+        if worker.ended {
+            return;
+        }
         worker.call = self.calls;
         let incarnation = Self::incarnation(at, worker.start);
         let content = match worker.id {
@@ -423,9 +420,6 @@ impl World {
     fn leave(&mut self, at: usize) {
         let worker = &mut self.workers[at];
         let Some(id) = worker.id else { return };
-        if self.restarts_left == 0 {
-            return;
-        }
         if self.pace == Pace::Lockstep {
             // A round that was cut short is replayed by another worker.
             worker.pending.clear();
@@ -551,6 +545,7 @@ impl World {
             }
             Content::Joined(id, orders, stopped) => {
                 worker.told_stop = stopped;
+                worker.ended = stopped;
                 worker.id = Some(id);
                 let orders: Vec<ChainOrder> = orders
                     .iter()
@@ -580,7 +575,11 @@ impl World {
                             worker.pending.remove(&id);
                             worker.chains.remove(&id);
                         }
-                        Answer::Stop => {}
+                        Answer::Stop => {
+                            if let Some(chain) = worker.chains.get_mut(&id) {
+                                chain.stopped = true;
+                            }
+                        }
                         Answer::Continue { seeds, .. } => {
                             if let Some(chain) = worker.chains.get_mut(&id) {
                                 chain.give(seeds.as_ref());
@@ -606,6 +605,7 @@ impl World {
                 state: Seed(9).mix(u64::from(order.chain.0)).0,
                 evaluations: 0,
                 waits: false,
+                stopped: false,
             };
             match &order.origin {
                 Origin::Start => {}
@@ -739,19 +739,35 @@ fn undisturbed() -> Standings {
     standings
 }
 
-/// The search is stopped, and ends once all workers know.
-fn end(world: &mut World) {
+/// The search is stopped in the middle of whatever goes on, a worker is killed or goes, and all the
+/// others end as their sessions do.
+fn end(world: &mut World, lost: usize) {
     world.apply(Event::Stop(StoppedBy::Stop));
-    for _ in 0..10 {
+    if lost.is_multiple_of(2) {
+        world.workers[lost % WORKERS].ended = true;
+    } else {
+        world.leave(lost % WORKERS);
+    }
+    let mut turns = 0;
+    while !world.workers.iter().all(|worker| worker.ended) {
+        assert!(turns < 20, "somebody waits for ever");
+        turns += 1;
         world.calm_turn();
         for at in 0..WORKERS {
-            if world.workers[at].told_stop {
-                world.restarts_left = 1;
+            let worker = &world.workers[at];
+            // In lockstep the round that others wait for is finished first.
+            let in_a_round =
+                world.pace == Pace::Lockstep && worker.chains.values().any(|chain| !chain.stopped);
+            if worker.told_stop && !in_a_round && !worker.ended {
                 world.leave(at);
+                world.workers[at].ended = true;
             }
         }
     }
-    world.run(Op::Pass(60_000));
+    // The lease of the one that is lost, and the time for last reports.
+    for _ in 0..5 {
+        world.calm_turn();
+    }
     assert!(world.state.is_finished());
 }
 
@@ -759,7 +775,10 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
     #[test]
-    fn free_running_searches_keep_the_laws(ops in prop::collection::vec(op(), 1..200)) {
+    fn free_running_searches_keep_the_laws(
+        ops in prop::collection::vec(op(), 1..200),
+        lost in 0..2 * WORKERS,
+    ) {
         let mut world = World::new(Pace::Free);
         for op in ops {
             world.run(op);
@@ -769,11 +788,15 @@ proptest! {
         }
         let waiting = world.workers.iter().map(|worker| worker.pending.len());
         prop_assert_eq!(waiting.sum::<usize>(), 0, "reports are not acknowledged");
-        end(&mut world);
+        end(&mut world, lost);
     }
 
     #[test]
-    fn lockstep_rounds_are_the_same_whatever_happens(ops in prop::collection::vec(op(), 1..200)) {
+    fn lockstep_rounds_are_the_same_whatever_happens(
+        ops in prop::collection::vec(op(), 1..200),
+        lost in 0..2 * WORKERS,
+        half_a_round in 0..u64::from(CHAINS),
+    ) {
         thread_local! {
             static UNDISTURBED: Standings = undisturbed();
         }
@@ -790,6 +813,11 @@ proptest! {
         }
         prop_assert!(world.state.round().0 >= before + 2, "stuck in round {}", before);
         prop_assert!(world.state.round().0 <= ROUNDS);
-        end(&mut world);
+        for draw in 0..half_a_round {
+            for at in 0..WORKERS {
+                world.run(Op::Work(at, draw));
+            }
+        }
+        end(&mut world, lost);
     }
 }

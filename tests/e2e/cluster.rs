@@ -44,6 +44,9 @@ fn two_workers_reach_the_proven_optimum_and_everybody_exits_with_0() {
         let ran = worker.wait(SOON).ok();
         assert_eq!(ran.stdout, "", "logs go to stderr");
     }
+    // One that comes after the end finds nobody, and has no reason to wait.
+    let late = worker("late").wait(SOON).ok();
+    assert!(late.stderr.contains("the search is over"), "{late:?}");
     let out = path("out");
     let json: Value = serde_json::from_slice(&fs::read(out.join("alarm.json")).unwrap()).unwrap();
     assert!((json["score"].as_f64().unwrap() - ALARM).abs() < 1e-3);
@@ -155,8 +158,11 @@ fn a_worker_that_gives_up_exits_with_3_and_one_that_is_drained_with_0() {
     let drained = cluster.worker("drained");
     let gives_up = cluster.worker_with("alone", &cluster.url(), &["--give-up-after", "1s"], &[]);
     cluster.wait_for("two workers", |status| alive(status) == 2);
+    // Twice, as where a batch system signals the program and the shell around it.
     drained.signal("TERM");
-    drained.wait(SOON).ok();
+    drained.signal("TERM");
+    let ran = drained.wait(SOON).ok();
+    assert!(ran.stderr.contains("drained"), "{ran:?}");
     let left = cluster.wait_for("one worker left", |status| alive(status) == 1);
     assert_eq!(left.state, "running");
     cluster.kill_coordinator();
@@ -170,12 +176,62 @@ fn a_worker_that_gives_up_exits_with_3_and_one_that_is_drained_with_0() {
 }
 
 #[test]
+fn a_worker_whose_coordinator_ended_with_the_search_ends_by_the_address_file() {
+    let mut cluster = Cluster::start("asia_n1000_s1.csv.gz", &["--time", "1h"]);
+    let file = cluster.path("address");
+    fs::write(&file, cluster.url()).unwrap();
+    let mut command = Command::new(binary());
+    command.args(["worker", "--threads", "1", "--coordinator-file"]);
+    command.arg(&file);
+    let worker = Running::of(command);
+    cluster.wait_for("a worker", |status| alive(status) == 1);
+    // It has ended before the worker heard of the end.
+    cluster.kill_coordinator();
+    fs::write(&file, "over\n").unwrap();
+    worker.wait(SOON).ok();
+}
+
+#[test]
+fn a_worker_shows_that_it_lives_and_drains_when_it_is_asked_by_its_folder() {
+    let cluster = Cluster::start("alarm.csv", &["--stagnation", "1h"]);
+    let worker = cluster.worker("one");
+    let folder = cluster.path("one");
+    let folder = folder.to_str().unwrap();
+    wait_until("it gives signs of life", SOON, || {
+        rlbayes(["health", "--worker", folder]).code == Some(0)
+    });
+    cluster.wait_for("it searches", |status| status.evaluations > 0);
+    let said = rlbayes(["drain", folder]).ok();
+    assert_eq!(said.stdout, "drained\n");
+    let ran = worker.wait(SOON).ok();
+    assert!(ran.stderr.contains("asked to drain"), "{ran:?}");
+    let status = cluster.wait_for("it has left", |status| {
+        status.workers.iter().all(|worker| !worker.alive)
+    });
+    assert_eq!(status.workers.len(), 1);
+    for command in [&["health", "--worker", folder][..], &["drain", folder]] {
+        let nobody = rlbayes(command);
+        assert_eq!(nobody.code, Some(3), "{nobody:?}");
+        assert!(nobody.stderr.contains("no worker runs here"), "{nobody:?}");
+    }
+    // The next one is not asked.
+    let again = cluster.worker("one");
+    cluster.wait_for("it searches again", |status| {
+        status.workers.iter().any(|worker| worker.alive)
+    });
+    cluster.stop();
+    again.wait(SOON).ok();
+}
+
+#[test]
 fn a_coordinator_that_is_interrupted_exits_with_130_and_the_same_command_goes_on() {
     let flags = ["--time", "3s", "--when-done", "exit"];
     let mut cluster = Cluster::start("alarm.csv", &flags);
     let worker = cluster.worker("worker");
     let before = cluster.wait_for("work", |status| status.evaluations > 0);
-    cluster.coordinator().signal("TERM");
+    for signal in ["USR1", "USR1", "TERM"] {
+        cluster.coordinator().signal(signal);
+    }
     let ran = cluster.coordinator_end();
     assert_eq!(ran.code, Some(130), "{ran:?}");
     assert!(ran.stderr.contains("goes on from here"), "{ran:?}");
@@ -251,4 +307,42 @@ fn without_cooperation_no_seeds_are_sent() {
 
 pub(crate) fn alive(status: &rlbayes_proto::v1::StatusReply) -> usize {
     status.workers.iter().filter(|worker| worker.alive).count()
+}
+
+/// Returns the objects of a log, one a line.
+fn objects(log: &str) -> Vec<Value> {
+    log.lines()
+        .map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}")))
+        .collect()
+}
+
+#[test]
+fn a_log_as_json_has_an_object_a_line_with_fields_and_spans() {
+    let flags = ["--deterministic", "--chains", "2", "--evaluations"];
+    let more = ["200000", "--when-done", "exit", "--log-format", "json"];
+    let mut cluster = Cluster::start("asia_n1000_s1.csv.gz", &[&flags[..], &more].concat());
+    let level = [("RLBAYES_LOG", "info,rlbayes_worker=debug")];
+    let json = ["--log-format", "json"];
+    let worker = cluster.worker_with("worker", &cluster.url(), &json, &level);
+    let coordinator = objects(&cluster.coordinator_end().ok().stderr);
+    let worker = objects(&worker.wait(SOON).ok().stderr);
+    let find = |log: &[Value], message: &str| {
+        let found = log.iter().find(|event| {
+            let said = event["fields"]["message"].as_str();
+            said.is_some_and(|said| said.contains(message))
+        });
+        found
+            .unwrap_or_else(|| panic!("no {message:?} in {log:?}"))
+            .clone()
+    };
+    let record = find(&coordinator, "record");
+    assert!(record["fields"]["score"].is_f64(), "{record}");
+    assert_eq!(record["span"]["name"], "round", "{record}");
+    assert_eq!(find(&coordinator, "serving asia")["level"], "INFO");
+    find(&coordinator, "finished: ");
+    let slice = find(&worker, "a slice has ended");
+    assert!(slice["fields"]["evaluations"].is_u64(), "{slice}");
+    assert_eq!(slice["span"]["name"], "slice", "{slice}");
+    assert!(slice["span"]["chain"].is_string(), "{slice}");
+    find(&worker, "joined");
 }

@@ -3,7 +3,11 @@
 //! for it), the run ends with the right result, and everybody who should exit did.
 
 use crate::cluster::alive;
-use rlbayes_tests::peer::{Peer, report, true_row};
+use rlbayes_common::elite::{EliteRow, Keying, Pool};
+use rlbayes_coordinator::journal::Journal;
+use rlbayes_proto::convert::row_from_wire;
+use rlbayes_proto::v1;
+use rlbayes_tests::peer::{Peer, hello, report, true_row};
 use rlbayes_tests::{
     Cluster, Proxy, Ran, Running, SOON, Way, aborted, killed, rlbayes, wait_for_file, wait_until,
 };
@@ -45,10 +49,13 @@ fn end(cluster: &mut Cluster, workers: Vec<Running>) {
 }
 
 fn a_worker_killed_at(step: &str) {
-    let mut cluster = Cluster::start("alarm.csv", &ENDLESS);
+    let flags = [&ENDLESS[..], &["--lease", "10s"]].concat();
+    // It comes back before it is missed, so that its chains are still its own.
+    let mut cluster = Cluster::start("alarm.csv", &flags);
     let other = cluster.worker("other");
     let url = cluster.url();
     aborted(cluster.worker_with("unlucky", &url, &[], &fails_at(step)));
+    let kept = snapshots(&cluster.path("unlucky")).len();
     let again = cluster.worker("unlucky");
     cluster.wait_for("it is back", |status| {
         status
@@ -56,7 +63,16 @@ fn a_worker_killed_at(step: &str) {
             .iter()
             .any(|worker| worker.alive && worker.host == "unlucky")
     });
+    if kept > 0 {
+        wait_until("a chain goes on", SOON, || resumed(&again) > 0);
+    }
     end(&mut cluster, vec![other, again]);
+}
+
+/// Returns how many chains a worker has taken up where it had left them.
+fn resumed(worker: &Running) -> usize {
+    let said = worker.said();
+    said.matches("goes on from its checkpoint").count()
 }
 
 macro_rules! worker_steps {
@@ -69,6 +85,11 @@ macro_rules! worker_steps {
 }
 
 worker_steps! {
+    a_worker_killed_before_it_joins_comes_back: "worker-before-join:1",
+    a_worker_killed_before_it_keeps_the_table_comes_back: "worker-before-keep-table:1",
+    // Its whole files are, in turn: its number, the table, whose chains it has, its chains.
+    a_worker_killed_before_it_syncs_the_table_comes_back: "whole-file-before-sync:2",
+    a_worker_killed_before_it_renames_a_chain_comes_back: "whole-file-before-rename:5",
     a_worker_killed_after_it_joined_comes_back: "worker-after-join:1",
     a_worker_killed_after_it_fetched_the_table_comes_back: "worker-after-fetch:1",
     a_worker_killed_before_its_first_exchange_comes_back: "worker-before-exchange:1",
@@ -77,6 +98,73 @@ worker_steps! {
     a_worker_killed_after_a_later_exchange_comes_back: "worker-after-exchange:3",
     a_worker_killed_before_a_checkpoint_comes_back: "worker-before-checkpoint:2",
     a_worker_killed_after_a_checkpoint_comes_back: "worker-after-checkpoint:3",
+}
+
+/// A search whose result is the same to the bit, whoever runs it.
+const LOCKSTEP: [&str; 7] = [
+    "--deterministic",
+    "--chains",
+    "2",
+    "--round-evaluations",
+    "20000",
+    "--evaluations",
+    "8000000",
+];
+
+/// In lockstep a chain's state goes up before each report, and down to whoever takes it over.
+fn a_lockstep_worker_killed_at(step: &str) {
+    let table = rlbayes_tests::data("alarm.csv");
+    let mut learn = vec!["learn", table.to_str().unwrap(), "--json", "--threads", "1"];
+    learn.extend(LOCKSTEP);
+    let expected = rlbayes(learn).ok().json();
+    let cluster = Cluster::start("alarm.csv", &LOCKSTEP);
+    let url = cluster.url();
+    let first = cluster.worker("first");
+    cluster.wait_for("states are stored", |status| status.round >= 2);
+    killed(first);
+    // Whoever comes next fetches the states.
+    aborted(cluster.worker_with("unlucky", &url, &[], &fails_at(step)));
+    let again = cluster.worker("unlucky");
+    cluster.wait_for_end();
+    again.wait(SOON).ok();
+    let found = cluster.result();
+    for field in ["score", "edges", "evaluations", "iterations", "stopped_by"] {
+        assert_eq!(found[field], expected[field], "{field}");
+    }
+}
+
+#[test]
+fn a_worker_killed_after_it_fetched_a_chain_changes_nothing() {
+    a_lockstep_worker_killed_at("worker-after-fetch-chain:2");
+}
+
+#[test]
+fn a_worker_killed_after_it_stored_a_chain_changes_nothing() {
+    a_lockstep_worker_killed_at("worker-after-store-chain:1");
+    a_lockstep_worker_killed_at("worker-after-store-chain:3");
+}
+
+#[test]
+fn a_worker_killed_before_it_stores_a_chain_changes_nothing() {
+    a_lockstep_worker_killed_at("worker-before-exchange:3");
+}
+
+#[test]
+fn a_worker_that_is_away_at_the_end_hears_of_it_and_exits() {
+    let mut cluster = Cluster::start("alarm.csv", &ENDLESS);
+    let proxy = Proxy::before(cluster.port());
+    let far = cluster.worker_with("far", &proxy.url(), &[], &[]);
+    let near = cluster.worker("near");
+    cluster.wait_for("both work", |status| alive(status) == 2);
+    proxy.cut();
+    cluster.wait_for("one is missed", |status| alive(status) == 1);
+    rlbayes(["stop", &cluster.url()]).ok();
+    near.wait(SOON).ok();
+    // Its next try is what must succeed, however long it waits before it.
+    proxy.heal();
+    far.wait(SOON).ok();
+    cluster.coordinator_end().ok();
+    cluster.check_result();
 }
 
 fn the_coordinator_killed_at(steps: &[&str]) {
@@ -133,18 +221,105 @@ fn a_coordinator_killed_before_it_replies_loses_nothing_that_was_shown() {
 }
 
 #[test]
+fn a_coordinator_killed_before_it_has_begun_begins_again() {
+    the_coordinator_killed_at(&[
+        "journal-before-begin:1",
+        "journal-in-begin:1",
+        "journal-after-begin:1",
+    ]);
+}
+
+#[test]
+fn a_coordinator_killed_while_it_writes_results_writes_them_again() {
+    the_coordinator_killed_at(&["whole-file-before-sync:1", "whole-file-before-rename:2"]);
+}
+
+/// Sends rows until the coordinator is killed, as many times as there are steps: what was
+/// acknowledged is in the journal at the end, whenever the kill came.
+#[test]
+fn every_row_that_was_acknowledged_outlives_kills_at_every_step() {
+    const ASIA: &str = "asia_n1000_s1.csv.gz";
+    let mut cluster = Cluster::prepare(ASIA, &["--chains", "2", "--time", "1h", "--lease", "1h"]);
+    // Fewer than the pool holds over all chains, and no two of one class.
+    let edges = (0..8).flat_map(|to| (0..to).map(move |from| (from, to)));
+    let networks = edges.flat_map(|edge| [vec![edge], vec![(0, 1), edge]]);
+    let rows: Vec<v1::Row> = networks
+        .filter(|edges| edges != &[(0, 1), (0, 1)])
+        .map(|edges| true_row(ASIA, &edges))
+        .collect();
+    let mut left = rows.iter();
+    let mut acknowledged = Vec::new();
+    let steps = [
+        "journal-before-write:2",
+        "journal-before-commit:3",
+        "journal-after-commit:3",
+        "coordinator-before-reply:15",
+        "coordinator-before-reply:25",
+        "none",
+    ];
+    for (incarnation, step) in (1..).zip(steps) {
+        cluster.start_coordinator(&fails_at(step));
+        let mut peer = None;
+        wait_until("it serves, or is killed already", SOON, || {
+            peer = Peer::join_as(&cluster.url(), hello(incarnation)).ok();
+            peer.is_some() || !cluster.coordinator().is_running()
+        });
+        let rows = left.by_ref().take(9);
+        for (number, row) in (0..).zip(rows) {
+            let Some(peer) = &mut peer else { break };
+            let report = report(0, number, vec![row.clone()], 100 * (number + 1));
+            // One that was not acknowledged is never sent again: it may be there or not.
+            match peer.send(peer.request(vec![report])) {
+                Ok(_) => acknowledged.push(row.clone()),
+                Err(_) => break,
+            }
+        }
+        match step {
+            "none" => cluster.kill_coordinator(),
+            _ => assert_eq!(cluster.coordinator_end().code, None, "{step}"),
+        }
+    }
+    assert!(acknowledged.len() >= 9, "{}", acknowledged.len());
+    let stored = journalled(&cluster.state(), 8);
+    for row in acknowledged {
+        let row = row_from_wire(&row, 8).unwrap();
+        let key = Keying::ByClass.key(&row);
+        let is_held = |held: &&EliteRow| Keying::ByClass.key(held) == key;
+        assert!(
+            stored.rows().into_iter().any(|held| is_held(&held)),
+            "{row:?}"
+        );
+    }
+}
+
+/// Reads the rows of a state folder whose coordinator has ended.
+fn journalled(state: &Path, nodes: usize) -> Pool {
+    let mut journal = Journal::open(&state.join("journal.redb")).unwrap();
+    let mut load = |settings: &[(String, String)]| {
+        let loaded = journal.load(settings, nodes, Keying::ByClass);
+        loaded.unwrap().unwrap()
+    };
+    let settings = load(&[]).settings;
+    load(&settings).stored.unwrap().pool
+}
+
+#[test]
 fn a_search_survives_that_everybody_is_killed_at_once() {
     let mut cluster = Cluster::start("alarm.csv", &ENDLESS);
     let workers = [cluster.worker("first"), cluster.worker("second")];
     let before = cluster.wait_for("a best row and checkpoints", |status| {
         status.best_score.is_some() && status.elapsed_seconds > 1.0
     });
+    let first_stored = || snapshots(&cluster.path("first"));
+    wait_until("chains are stored", SOON, || !first_stored().is_empty());
     cluster.kill_coordinator();
     workers.into_iter().for_each(killed);
     cluster.start_coordinator(&[]);
     let after = cluster.wait_for("it serves", |_| true);
     assert!(after.best_score >= before.best_score);
-    let workers = vec![cluster.worker("first"), cluster.worker("second")];
+    let first = cluster.worker("first");
+    wait_until("a chain goes on where it was", SOON, || resumed(&first) > 0);
+    let workers = vec![first, cluster.worker("second")];
     end(&mut cluster, workers);
 }
 
@@ -287,6 +462,63 @@ fn a_journal_that_is_cut_off_is_set_aside_and_workers_rebuild_the_pool() {
 }
 
 #[test]
+fn a_journal_with_a_flipped_bit_is_noticed_and_workers_rebuild_the_pool() {
+    let mut cluster = Cluster::start("alarm.csv", &["--chains", "2", "--time", "1h"]);
+    let worker = cluster.worker("worker");
+    cluster.wait_for("a best row", |status| status.best_score.is_some());
+    // After a kill the database takes damage at its end for a write that was cut off.
+    cluster.coordinator().signal("TERM");
+    assert_eq!(cluster.coordinator_end().code, Some(130));
+    let journal = cluster.state().join("journal.redb");
+    damaged(&journal, |bytes| {
+        // One bit of each row: copies of a page that is no longer used are in the file too.
+        const SEALED: &[u8] = b"RLBAYES\n";
+        let rows: Vec<usize> = (0..bytes.len() - SEALED.len())
+            .filter(|&at| bytes[at..].starts_with(SEALED))
+            .collect();
+        assert!(!rows.is_empty(), "no row is stored");
+        for at in rows {
+            bytes[at + 100] ^= 0x10;
+        }
+    });
+    // As after the loss of the disk, what was shown no longer binds.
+    cluster.forget_best();
+    cluster.start_coordinator(&[]);
+    cluster.wait_for("the pool is rebuilt", |status| {
+        alive(status) == 1 && status.best_score.is_some()
+    });
+    let said = cluster.coordinator().said();
+    let noticed = ["journal was damaged", "journal.redb"];
+    assert!(noticed.iter().any(|words| said.contains(words)), "{said}");
+    cluster.stop();
+    worker.wait(SOON).ok();
+    cluster.check_result();
+}
+
+#[test]
+fn a_journal_that_cannot_be_opened_is_refused_in_one_sentence_and_stays() {
+    let cluster = Cluster::prepare("asia_n1000_s1.csv.gz", &["--time", "1h"]);
+    let journal = cluster.state().join("journal.redb");
+    fs::create_dir_all(&journal).unwrap();
+    let ran = Running::of(cluster.coordinator_command()).wait(SOON);
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert_eq!(ran.stderr.lines().count(), 1, "{ran:?}");
+    assert!(ran.stderr.contains("journal.redb"), "{ran:?}");
+    assert!(journal.is_dir(), "it is where it was");
+}
+
+#[test]
+fn a_second_coordinator_of_the_same_folder_is_refused() {
+    let cluster = Cluster::start("asia_n1000_s1.csv.gz", &["--time", "1h"]);
+    cluster.wait_for("it serves", |_| true);
+    let ran = Running::of(cluster.coordinator_command()).wait(SOON);
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(ran.stderr.contains("in use"), "{ran:?}");
+    let status = cluster.wait_for("the first one goes on", |_| true);
+    assert_eq!(status.state, "waiting");
+}
+
+#[test]
 fn a_chain_with_a_flipped_bit_and_one_cut_off_are_set_aside_and_start_from_the_pool() {
     let mut cluster = Cluster::start("alarm.csv", &ENDLESS);
     let worker = cluster.worker("worker");
@@ -306,6 +538,7 @@ fn a_chain_with_a_flipped_bit_and_one_cut_off_are_set_aside_and_start_from_the_p
             .iter()
             .all(|path| said.contains(path.file_name().unwrap().to_str().unwrap()))
     });
+    wait_until("the other two go on", SOON, || resumed(&again) == 2);
     end(&mut cluster, vec![again]);
 }
 
@@ -334,10 +567,10 @@ fn a_table_with_a_flipped_bit_is_fetched_again() {
 }
 
 /// A folder on a small disk. It is unmounted when it is dropped.
-struct SmallDisk(PathBuf);
+pub(crate) struct SmallDisk(PathBuf);
 
 impl SmallDisk {
-    fn mount(folder: &Path, size: &str) -> Self {
+    pub(crate) fn mount(folder: &Path, size: &str) -> Self {
         fs::create_dir_all(folder).unwrap();
         let ran = Running::of({
             let mut command = Command::new("mount");
@@ -357,7 +590,7 @@ impl Drop for SmallDisk {
     }
 }
 
-fn is_root() -> bool {
+pub(crate) fn is_root() -> bool {
     let ran: Ran = Running::of({
         let mut command = Command::new("id");
         command.arg("-u");
@@ -407,7 +640,7 @@ fn a_coordinator_whose_disk_is_full_goes_on_says_so_and_recovers() {
 }
 
 /// Writes until the disk is full.
-fn fill(path: &Path) {
+pub(crate) fn fill(path: &Path) {
     use std::io::Write;
     let mut file = fs::File::create(path).unwrap();
     for size in [1 << 20, 4096] {
@@ -465,11 +698,13 @@ fn clocks_that_are_years_apart_do_not_matter() {
     end(&mut cluster, workers.into());
 }
 
-/// 20 workers come and go as a seeded draw says; `RLBAYES_TEST_CHURN=120` makes it two minutes.
+/// 20 workers come and go as a seeded draw says: in CI for two minutes.
 #[test]
 fn workers_that_join_and_leave_at_random_do_not_hurt() {
-    let length = std::env::var("RLBAYES_TEST_CHURN").map_or(30, |text| text.parse().unwrap());
-    let length = Duration::from_secs(length);
+    let length = match std::env::var_os("CI") {
+        Some(_) => Duration::from_secs(120),
+        None => Duration::from_secs(30),
+    };
     let mut cluster = Cluster::start("asia_n1000_s1.csv.gz", &["--time", "1h"]);
     cluster.wait_for("it serves", |_| true);
     let mut draw = 1u64;

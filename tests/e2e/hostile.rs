@@ -4,10 +4,9 @@
 use crate::cluster::alive;
 use rlbayes_proto::v1;
 use rlbayes_tests::peer::{Peer, edges, hello, report, true_row};
-use rlbayes_tests::{Cluster, SOON, block_on, client, resident_bytes, wait_until};
-use std::io::{Read, Write};
+use rlbayes_tests::{Cluster, SOON, block_on, client, resident_bytes, rlbayes};
+use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
-use std::time::Duration;
 use tonic::{Code, Status};
 
 const ASIA: &str = "asia_n1000_s1.csv.gz";
@@ -315,16 +314,10 @@ fn garbage_and_half_open_connections_do_not_keep_a_worker_from_its_coordinator()
     let warm_at = cluster.wait_for("it is served meanwhile", |status| {
         alive(status) == 1 && status.exchanges > 6
     });
-    let closes = |streams: &[TcpStream]| {
-        for mut stream in streams {
-            stream.set_read_timeout(Some(SOON)).unwrap();
-            let mut buffer = [0; 1024];
-            // The end, or a reset: anything but an open connection.
-            while let Ok(1..) = stream.read(&mut buffer) {}
-        }
-    };
+    let closes = |streams: &[TcpStream]| streams.iter().for_each(assert_closes);
     closes(&first.1);
     closes(&first.0);
+    closes(&first.2);
     drop(first);
     let warm = resident_bytes(cluster.coordinator());
     for _ in 0..3 {
@@ -385,19 +378,33 @@ fn the_http_port_only_answers_questions() {
     worker.wait(SOON).ok();
 }
 
-#[test]
-fn silent_connections_are_dropped() {
-    let cluster = asia();
-    let mut stream = TcpStream::connect(("127.0.0.1", cluster.port())).unwrap();
-    stream
-        .set_read_timeout(Some(Duration::from_secs(1)))
-        .unwrap();
-    let mut buffer = [0; 64];
-    wait_until("it is closed", SOON, || {
+/// Reads until the other side closes or resets the connection.
+pub(crate) fn assert_closes(mut stream: &TcpStream) {
+    stream.set_read_timeout(Some(SOON)).unwrap();
+    let mut buffer = [0; 1024];
+    loop {
         match stream.read(&mut buffer) {
-            Ok(count) => count == 0,
-            // Still open and silent, or reset.
-            Err(error) => error.kind() == std::io::ErrorKind::ConnectionReset,
+            Ok(0) => return,
+            Ok(_) => {}
+            Err(error) if error.kind() == ErrorKind::ConnectionReset => return,
+            Err(error) => panic!("the connection is still open after {SOON:?}: {error}"),
         }
-    });
+    }
+}
+
+#[test]
+fn names_with_control_characters_do_not_reach_a_terminal() {
+    let cluster = asia();
+    let mut request = hello(70);
+    request.host = "\u{1b}[31mred\u{7}\r\n".to_owned();
+    request.program_version = "1\u{1b}c".to_owned();
+    let _peer = Peer::join_as(&cluster.url(), request).unwrap();
+    let status = cluster.wait_for("it is shown", |status| status.workers.len() == 1);
+    assert_eq!(status.workers[0].host, "?[31mred???");
+    assert_eq!(status.workers[0].program_version, "1?c");
+    let shown = rlbayes(["status", &cluster.url()]).ok().stdout;
+    assert!(
+        shown.contains("[31mred") && !shown.contains('\u{1b}'),
+        "{shown:?}"
+    );
 }

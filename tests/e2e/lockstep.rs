@@ -2,7 +2,7 @@
 //! whatever happens to them.
 
 use crate::cluster::alive;
-use rlbayes_tests::{Cluster, Running, SOON, data, killed, rlbayes};
+use rlbayes_tests::{Cluster, Running, SOON, aborted, data, killed, rlbayes};
 use serde_json::Value;
 use std::sync::OnceLock;
 
@@ -118,6 +118,39 @@ fn lockstep_gives_the_same_when_everybody_is_killed() {
     cluster.start_coordinator(&[]);
     let both = workers(&cluster, 2);
     end(cluster, both);
+}
+
+/// One of two workers is killed (-9) before it reports, and the search is stopped before anybody
+/// misses it: the other one takes its chains, finishes the round, and everybody goes.
+#[test]
+fn a_lockstep_search_that_is_stopped_in_a_round_ends_without_a_worker_that_was_killed() {
+    let flags = [
+        "--deterministic",
+        "--chains",
+        "4",
+        "--round-evaluations",
+        "20000",
+        "--time",
+        "1h",
+        "--lease",
+        "6s",
+        "--when-done",
+        "exit",
+    ];
+    let mut cluster = Cluster::start("alarm.csv", &flags);
+    let stays = cluster.worker("stays");
+    cluster.wait_for("it works", |status| status.round >= 1);
+    let fails = [("RLBAYES_FAILPOINT", "worker-before-exchange:3")];
+    aborted(cluster.worker_with("goes", &cluster.url(), &[], &fails));
+    rlbayes(["stop", &cluster.url()]).ok();
+    let stopped = cluster.status().expect("it serves");
+    assert_eq!(stopped.stopped_by, "stop");
+    assert_eq!(alive(&stopped), 2, "one is missed already");
+    assert_ne!(stopped.state, "finished", "the round is not over");
+    stays.wait(SOON).ok();
+    let ran = cluster.coordinator_end().ok();
+    assert!(ran.stderr.contains("stopped by stop"), "{ran:?}");
+    cluster.check_result();
 }
 
 #[test]

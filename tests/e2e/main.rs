@@ -7,12 +7,14 @@
 
 mod bad_inputs;
 mod cluster;
+mod cluster_flags;
 mod constraints;
 mod determinism;
 mod faults;
 mod formats;
 mod hostile;
 mod json;
+mod limits;
 mod lockstep;
 mod paper_bench;
 mod resume;

@@ -2,7 +2,7 @@
 //! what is broken on disk is set aside.
 
 use rlbayes_common::io::read_network;
-use rlbayes_tests::{Ran, Running, binary, data, rlbayes, start, wait_until, write};
+use rlbayes_tests::{Cluster, Ran, Running, binary, data, rlbayes, start, wait_until, write};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -223,6 +223,20 @@ fn another_search_in_the_same_folder_is_refused_with_the_difference() {
     }
     let after = rlbayes(&args).ok().json();
     assert_eq!(after["score"], before["score"]);
+}
+
+#[test]
+fn a_cluster_with_cooperation_and_one_without_are_two_searches() {
+    let mut cluster = Cluster::start("asia_n1000_s1.csv.gz", &["--time", "1h"]);
+    cluster.wait_for("it serves", |_| true);
+    cluster.kill_coordinator();
+    let mut command = cluster.coordinator_command();
+    command.arg("--no-cooperation");
+    let ran = Running::of(command).wait(SOON);
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(ran.stderr.contains("--no-cooperation"), "{ran:?}");
+    cluster.start_coordinator(&[]);
+    cluster.wait_for("the same command goes on", |_| true);
 }
 
 #[test]

@@ -65,6 +65,14 @@ fn a_wrong_token_is_refused_at_once_with_2_and_the_right_one_works() {
         assert_eq!(status.code(), Code::Unauthenticated, "{header:?}");
     }
 
+    // Reflection needs it too.
+    for (header, expected) in [
+        (None, Err(Code::Unauthenticated)),
+        (Some("Bearer open sesame 4711"), Ok(true)),
+    ] {
+        assert_eq!(lists_the_service(&url, header), expected);
+    }
+
     let get = |header: &str| {
         let mut stream = TcpStream::connect(&http).unwrap();
         stream.set_read_timeout(Some(SOON)).unwrap();
@@ -99,6 +107,36 @@ fn a_wrong_token_is_refused_at_once_with_2_and_the_right_one_works() {
     for text in [&ran.stderr, &said] {
         assert!(!text.contains("sesame"), "the secret is in a log: {text}");
     }
+}
+
+/// Asks for the services as grpcurl does, and tells whether ours is among them.
+fn lists_the_service(url: &str, header: Option<&str>) -> Result<bool, Code> {
+    use tonic::transport::Endpoint;
+    use tonic_reflection::pb::v1::ServerReflectionRequest;
+    use tonic_reflection::pb::v1::server_reflection_client::ServerReflectionClient;
+    use tonic_reflection::pb::v1::server_reflection_request::MessageRequest;
+    use tonic_reflection::pb::v1::server_reflection_response::MessageResponse;
+    let asked = ServerReflectionRequest {
+        host: String::new(),
+        message_request: Some(MessageRequest::ListServices(String::new())),
+    };
+    let mut request = Request::new(tokio_stream::iter([asked]));
+    if let Some(header) = header {
+        let metadata = request.metadata_mut();
+        metadata.insert("authorization", header.parse().unwrap());
+    }
+    let answer = block_on(async {
+        let endpoint = Endpoint::from_shared(url.to_owned()).unwrap();
+        let mut client = ServerReflectionClient::new(endpoint.connect().await.unwrap());
+        let mut answers = client.server_reflection_info(request).await?.into_inner();
+        answers.message().await
+    });
+    let answer = answer.map_err(|status| status.code())?.unwrap();
+    let Some(MessageResponse::ListServicesResponse(list)) = answer.message_response else {
+        panic!("{answer:?}");
+    };
+    let mut services = list.service.iter();
+    Ok(services.any(|service| service.name == "rlbayes.v1.Coordinator"))
 }
 
 #[test]
@@ -156,6 +194,11 @@ fn with_certificates_of_ones_own_only_their_holders_take_part() {
             .wait(SOON);
         assert_eq!(ran.code, Some(2), "{who}: {ran:?}");
         assert!(begun.elapsed() < AT_ONCE);
+        let flags: Vec<String> = flags.into_iter().map(str::to_owned).collect();
+        for command in ["status", "stop", "watch", "result", "health"] {
+            let ran = ask(command, &flags);
+            assert_eq!(ran.code, Some(2), "{command}, {who}: {ran:?}");
+        }
     }
 
     let flags: Vec<&str> = friend.iter().map(String::as_str).collect();

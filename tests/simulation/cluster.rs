@@ -28,7 +28,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::task::spawn_local;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::transport::{Channel, Endpoint, Uri};
 use turmoil::net::{TcpListener, TcpStream};
@@ -56,7 +56,7 @@ pub(crate) async fn coordinator(
         }
     };
     witness.coordinator_started();
-    witness.check_pool("after a restart", state.pool());
+    witness.check_restart(&state);
     let mut observer = witness.clone();
     let (event_loop, handle, published) = EventLoop::new(
         state,
@@ -236,12 +236,23 @@ impl WorkerHost {
     }
 }
 
-/// Asks for the status for ever: the best never goes down, and a finished search stays so.
-pub(crate) async fn person(witness: Witness) -> turmoil::Result {
+/// Asks for the status for ever: the best never goes down, and a finished search stays so. At a
+/// time, if one is given, the person stops the search.
+pub(crate) async fn person(stop_at: Option<Duration>, witness: Witness) -> turmoil::Result {
     let mut client = client(channel(), WithToken::default());
     let (mut best, mut finished) = (None, false);
+    let begun = Instant::now();
+    let mut stop_at = stop_at;
     loop {
         sleep(Duration::from_secs(1)).await;
+        if stop_at.is_some_and(|at| begun.elapsed() >= at) {
+            let mut request = tonic::Request::new(v1::StopRequest::default());
+            request.set_timeout(Duration::from_secs(3));
+            if client.stop(request).await.is_ok() {
+                stop_at = None;
+                witness.told_to_stop();
+            }
+        }
         let mut request = tonic::Request::new(v1::StatusRequest::default());
         request.set_timeout(Duration::from_secs(3));
         if let Ok(status) = client.status(request).await {

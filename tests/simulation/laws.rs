@@ -31,6 +31,7 @@ struct Seen {
     broken: Vec<String>,
     shown: Option<LogScore>,
     stopped: bool,
+    told_to_stop: bool,
     acknowledged: BTreeMap<StructureKey, EliteRow>,
     trace: Vec<String>,
     sessions: BTreeMap<usize, StoppedBy>,
@@ -118,6 +119,11 @@ impl Witness {
         self.0.borrow_mut().stopped = true;
     }
 
+    /// A person was told that the search is stopped: no restart may forget it.
+    pub(crate) fn told_to_stop(&self) {
+        self.0.borrow_mut().told_to_stop = true;
+    }
+
     pub(crate) fn is_stopped(&self) -> bool {
         self.0.borrow().stopped
     }
@@ -135,9 +141,17 @@ impl Witness {
         }
     }
 
+    /// The coordinator has what it had stored.
+    pub(crate) fn check_restart(&self, state: &State) {
+        if self.0.borrow().told_to_stop && state.stopped_by().is_none() {
+            self.broken("a search that was stopped goes on after a restart");
+        }
+        self.check_pool("after a restart", state.pool());
+    }
+
     /// The coordinator has a pool, after a restart or at the end: what was acknowledged and shown
     /// is in it, unless it is full of better rows.
-    pub(crate) fn check_pool(&self, when: &str, pool: &Pool) {
+    fn check_pool(&self, when: &str, pool: &Pool) {
         let best = pool.best().map(|row| row.score);
         let shown = self.0.borrow().shown;
         if best < shown {

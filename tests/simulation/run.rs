@@ -16,6 +16,10 @@ use turmoil::{Builder, Sim};
 
 /// Hosts that workers are packed on.
 const WORKER_HOSTS: usize = 5;
+/// How long workers are away that crash when the search ends.
+const LONGER_THAN_A_LEASE: Duration = Duration::from_secs(20);
+/// What the draw is mixed with that says who crashes then.
+const AT_STOP: u64 = 0x5709;
 const TICK: Duration = Duration::from_millis(10);
 const LATENCY: Duration = Duration::from_millis(50);
 const SLOW: Duration = Duration::from_secs(2);
@@ -91,7 +95,8 @@ impl Cluster {
         }
         {
             let witness = witness.clone();
-            sim.host("person", move || person(witness.clone()));
+            let stop_at = search.ends.stopped_at();
+            sim.host("person", move || person(stop_at, witness.clone()));
         }
         let mut world = World {
             sim,
@@ -104,8 +109,11 @@ impl Cluster {
             true => faults::draw(self.seed, WORKER_HOSTS).into(),
             false => VecDeque::new(),
         };
-        // The moment between the end of the search and the end of its workers.
+        // The moment between the end of the search and the end of its workers; in lockstep a round
+        // may be under way, and then it is workers that are lost half of the time.
         let mut crash_at_stop = self.faults;
+        let in_round = search.ends.is_lockstep() && !search.ends.is_counted();
+        let mut workers_up_at = None;
         loop {
             let now = world.sim.elapsed();
             while changes.front().is_some_and(|change| change.at <= now) {
@@ -113,7 +121,16 @@ impl Cluster {
             }
             if crash_at_stop && witness.is_stopped() {
                 crash_at_stop = false;
-                world.crash_coordinator(now + Duration::from_secs(1));
+                if in_round && self.seed.mix(AT_STOP).0.is_multiple_of(2) {
+                    world.sim.crash(workers_host(0));
+                    workers_up_at = Some(now + LONGER_THAN_A_LEASE);
+                } else {
+                    world.crash_coordinator(now + Duration::from_secs(1));
+                }
+            }
+            if workers_up_at.is_some_and(|at| at <= now) {
+                workers_up_at = None;
+                world.sim.bounce(workers_host(0));
             }
             world.step();
             let is_over = witness.has_outcome() && witness.sessions_ended() == self.workers;

@@ -22,6 +22,9 @@ const ROWS: usize = 200;
 const CACHE_BYTES: usize = 4 << 20;
 /// How long a free-running search goes on.
 const TIME: Duration = Duration::from_secs(45);
+/// How long a lockstep search goes on that ends by time, or that somebody stops: in the middle of a
+/// round, and of trouble.
+const LOCKSTEP_TIME: Duration = Duration::from_secs(25);
 /// Chains of a lockstep search, their rounds, and evaluations in a round.
 const CHAINS: u32 = 12;
 const ROUNDS: u64 = 30;
@@ -30,6 +33,7 @@ const ROUND_EVALUATIONS: u64 = 120;
 /// What is searched, and how.
 #[derive(Clone, Debug)]
 pub(crate) struct Search {
+    pub(crate) ends: Ends,
     pub(crate) description: SearchDescription,
     pub(crate) plan: SearchPlan,
     pub(crate) settings: Vec<(String, String)>,
@@ -48,17 +52,38 @@ pub(crate) enum Ends {
     LockstepByEvaluations,
     /// In lockstep, when the best network is found.
     LockstepByTarget,
+    /// In lockstep, after a time: in the middle of a round.
+    LockstepByTime,
+    /// In lockstep, when somebody stops it: in the middle of a round.
+    LockstepByStop,
 }
 
 impl Ends {
-    pub(crate) const ALL: [Self; 3] = [
+    pub(crate) const ALL: [Self; 5] = [
         Self::FreeByTime,
         Self::LockstepByEvaluations,
         Self::LockstepByTarget,
+        Self::LockstepByTime,
+        Self::LockstepByStop,
     ];
 
     pub(crate) fn is_lockstep(self) -> bool {
         self != Self::FreeByTime
+    }
+
+    /// Tells whether the result is the same to the bit, whatever happens.
+    pub(crate) fn is_counted(self) -> bool {
+        matches!(self, Self::LockstepByEvaluations | Self::LockstepByTarget)
+    }
+
+    /// Tells whether the best network is found before the end.
+    pub(crate) fn finds_the_best(self) -> bool {
+        matches!(self, Self::FreeByTime | Self::LockstepByTarget)
+    }
+
+    /// Tells when somebody stops the search, if so.
+    pub(crate) fn stopped_at(self) -> Option<Duration> {
+        (self == Self::LockstepByStop).then_some(LOCKSTEP_TIME)
     }
 }
 
@@ -77,6 +102,15 @@ impl Search {
             },
             Ends::LockstepByTarget => Budget {
                 target: Some(optimum(&table)),
+                ..Budget::default()
+            },
+            Ends::LockstepByTime => Budget {
+                time: Some(LOCKSTEP_TIME),
+                ..Budget::default()
+            },
+            // One that is never reached; none at all would end a search that stagnates.
+            Ends::LockstepByStop => Budget {
+                iterations: Some(u64::MAX),
                 ..Budget::default()
             },
         };
@@ -119,6 +153,7 @@ impl Search {
             exchange_every: Duration::from_secs(2),
         };
         Self {
+            ends,
             description,
             plan,
             settings,

@@ -7,19 +7,19 @@ use rlbayes_common::ids::{ChainId, SearchId, Seed};
 use rlbayes_common::random::Random;
 use rlbayes_common::search::{Chain, Problem, SavedChain};
 use rlbayes_common::snapshot::decode_chain;
-use rlbayes_worker::backoff;
 use rlbayes_worker::chains::{ChainMaker, Chains};
 use rlbayes_worker::data_store::DataStore;
 use rlbayes_worker::link::{Joined, Link};
 use rlbayes_worker::running_chain::{RunningChain, SlicePace, SliceSettings};
 use rlbayes_worker::session::{SessionError, Workshop};
+use rlbayes_worker::tries::Tries;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::time::{Instant, sleep_until};
 
 /// Chains stepped in a task.
 pub(crate) struct Stepped {
@@ -87,7 +87,7 @@ impl Chains for Stepped {
                 .find(|(due, chain)| chain.is_ready() && *due <= now);
             if let Some((due, chain)) = ready {
                 *due = now + pause;
-                chain.run_slice(&halt);
+                chain.run_slice(&halt, || false);
                 if chain.is_report_due(since) {
                     return Some(chain.report(since));
                 }
@@ -136,20 +136,14 @@ impl Workshop for SimulatedWorkshop {
         &mut self,
         link: &impl Link,
         joined: &Joined,
-    ) -> Result<(ChainMaker, Stepped), SessionError> {
+        tries: &mut Tries,
+    ) -> Result<Option<(ChainMaker, Stepped)>, SessionError> {
         let description = &joined.search;
         let data = DataStore::open(None).unwrap();
-        let mut attempt = 0;
-        let table = loop {
-            match link.fetch_data(description).await {
-                Ok(bytes) => match data.keep(description, &bytes) {
-                    Ok(table) => break Arc::new(table),
-                    Err(error) => return Err(SessionError::Workshop(error.to_string())),
-                },
-                Err(_) => sleep(backoff::delay(attempt, 0)).await,
-            }
-            attempt += 1;
+        let Some(table) = data.fetch(link, description, tries).await? else {
+            return Ok(None);
         };
+        let table = Arc::new(table);
         self.kept.borrow_mut().search = Some(description.id);
         if !description.lockstep {
             let kept = self.kept.borrow();
@@ -186,7 +180,7 @@ impl Workshop for SimulatedWorkshop {
             begun: Instant::now(),
             random: Random::new(self.draws),
         };
-        Ok((maker, chains))
+        Ok(Some((maker, chains)))
     }
 
     fn checkpointed(&mut self, chain: ChainId) -> Option<SavedChain> {
@@ -203,5 +197,10 @@ impl Workshop for SimulatedWorkshop {
             let chains = &mut self.kept.borrow_mut().chains;
             chains.insert(chain, snapshot.clone());
         }
+    }
+
+    fn give_up(&mut self, chain: ChainId) {
+        self.read.remove(&chain);
+        self.kept.borrow_mut().chains.remove(&chain);
     }
 }

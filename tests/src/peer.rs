@@ -42,15 +42,22 @@ impl Peer {
     /// Joins a search.
     #[must_use]
     pub fn join(url: &str, incarnation: u64) -> Self {
+        Self::join_as(url, hello(incarnation)).unwrap()
+    }
+
+    /// Joins a search with an introduction of its own, if its coordinator is there.
+    ///
+    /// # Errors
+    /// As the coordinator does.
+    pub fn join_as(url: &str, hello: v1::JoinRequest) -> Result<Self, Status> {
         let mut client = client(url);
-        let joined = block_on(client.join(hello(incarnation)))
-            .unwrap()
-            .into_inner();
-        Self {
+        let incarnation = hello.incarnation;
+        let joined = block_on(client.join(hello))?.into_inner();
+        Ok(Self {
             client,
             joined,
             incarnation,
-        }
+        })
     }
 
     /// Returns an exchange with these reports.

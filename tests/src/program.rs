@@ -68,7 +68,16 @@ fn build(folder: &Path) {
         Some(profile) => profile,
     };
     let target = folder.parent().expect("target/PROFILE");
-    let status = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    // What cargo tells a test about its package would make build scripts run again, now and then.
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("CARGO_PKG_") {
+            command.env_remove(name);
+        }
+    }
+    let status = command
+        .env_remove("CARGO_MANIFEST_DIR")
+        .env_remove("CARGO_MANIFEST_PATH")
         .args(["build", "--quiet", "--locked", "--package", "rlbayes"])
         .args(["--features", "failpoints"])
         .args(["--profile", profile, "--target-dir"])

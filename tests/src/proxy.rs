@@ -26,6 +26,8 @@ pub enum Way {
 struct Conduct {
     refuses: bool,
     holds: Option<Way>,
+    /// How many bytes pass until one direction is held back.
+    holds_after: Option<(Way, u64)>,
     swallows_answers: bool,
     swallowed: u64,
     carried: u64,
@@ -98,6 +100,17 @@ impl Proxy {
     /// Holds the bytes of one direction back until the proxy is healed.
     pub fn hold(&self, way: Way) {
         self.shared.lock().holds = Some(way);
+    }
+
+    /// Holds the bytes of one direction back as soon as a number of them have passed.
+    pub fn hold_after(&self, way: Way, bytes: u64) {
+        self.shared.lock().holds_after = Some((way, bytes));
+    }
+
+    /// Tells whether bytes are held back now.
+    #[must_use]
+    pub fn holds(&self) -> bool {
+        self.shared.lock().holds.is_some()
     }
 
     /// Loses what the server answers from now on.
@@ -194,6 +207,15 @@ impl Shared {
                 continue;
             }
             conduct.carried += count as u64;
+            if let Some((held, after)) = &mut conduct.holds_after
+                && *held == way
+            {
+                *after = after.saturating_sub(count as u64);
+                if *after == 0 {
+                    conduct.holds_after = None;
+                    conduct.holds = Some(way);
+                }
+            }
             drop(conduct);
             if to.write_all(&buffer[..count]).is_err() {
                 break;

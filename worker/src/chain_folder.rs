@@ -139,6 +139,17 @@ impl ChainFolder {
         Ok(())
     }
 
+    /// Removes a chain.
+    ///
+    /// # Errors
+    /// If the disk refuses; one that is not there is no problem.
+    pub fn remove(&self, chain: ChainId) -> io::Result<()> {
+        match fs::remove_file(self.path(chain)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            done => done,
+        }
+    }
+
     fn path(&self, chain: ChainId) -> PathBuf {
         self.folder.join(format!("{chain}.snap"))
     }
@@ -192,6 +203,9 @@ mod tests {
             read.into_iter().collect::<Vec<_>>(),
             [(ChainId(0), chain(0)), (ChainId(7), chain(7))]
         );
+        folder.remove(ChainId(7)).unwrap();
+        folder.remove(ChainId(7)).unwrap();
+        assert_eq!(folder.ids(), [ChainId(0)]);
         folder.clear().unwrap();
         assert!(folder.read(3, |warning| panic!("{warning}")).is_empty());
     }

@@ -12,6 +12,7 @@ use rlbayes_proto::convert::{
 use rlbayes_proto::v1::coordinator_client::CoordinatorClient;
 use rlbayes_proto::{MAX_CHUNK_BYTES, MAX_MESSAGE_BYTES, MAX_SNAPSHOT_BYTES, v1};
 use std::time::Duration;
+use tokio::time::timeout;
 use tonic::metadata::{Ascii, MetadataValue};
 use tonic::service::Interceptor;
 use tonic::service::interceptor::InterceptedService;
@@ -20,8 +21,10 @@ use tonic::{Code, Request, Status};
 
 /// How long a short call may take; a lockstep exchange waits for its round for two seconds of it.
 const CALL: Duration = Duration::from_secs(10);
-/// How long the table or a chain may take.
+/// How long a chain's state may take to the coordinator, and until a stream to us begins.
 const TRANSFER: Duration = Duration::from_secs(300);
+/// How long each chunk of a stream to us may take; there are as many as were announced.
+const CHUNK: Duration = Duration::from_secs(60);
 /// How long a connection may take to come about.
 const CONNECT: Duration = Duration::from_secs(5);
 /// A free-running worker exchanges at most twice a second.
@@ -106,7 +109,12 @@ impl GrpcLink {
         most: u64,
     ) -> Result<Vec<u8>, LinkError> {
         let mut bytes = Vec::new();
-        while let Some(chunk) = stream.message().await.map_err(|status| sort(&status))? {
+        let late = |_| LinkError::Unreachable("a chunk took too long".into());
+        while let Some(chunk) = timeout(CHUNK, stream.message())
+            .await
+            .map_err(late)?
+            .map_err(|status| sort(&status))?
+        {
             bytes.extend_from_slice(&chunk.content);
             if bytes.len() as u64 > most {
                 return Err(LinkError::Nonsense("more bytes than announced".into()));
@@ -145,6 +153,7 @@ impl Link for GrpcLink {
             .collect::<Result<_, _>>()
             .map_err(nonsense)?;
         Ok(Joined {
+            chains: reply.chains.into_iter().map(ChainId).collect(),
             welcome: Welcome {
                 worker: WorkerId(reply.worker),
                 lease: Duration::from_millis(reply.lease_millis),
@@ -178,6 +187,13 @@ impl Link for GrpcLink {
             let Some(snapshot) = &report.snapshot else {
                 continue;
             };
+            let size = snapshot.bytes().len() as u64;
+            if size > MAX_SNAPSHOT_BYTES {
+                return Err(LinkError::Refused(format!(
+                    "a chain's state takes {size} bytes (expected at most {MAX_SNAPSHOT_BYTES}): \
+                     it is too large for --deterministic on a cluster"
+                )));
+            }
             let header = v1::StoreChainHeader {
                 search_id: search.id.0.to_vec().into(),
                 worker: exchange.worker.0,
@@ -185,7 +201,7 @@ impl Link for GrpcLink {
                 chain: report.chain.0,
                 sequence: report.sequence,
                 snapshot: snapshot.digest().to_vec().into(),
-                bytes: snapshot.bytes().len() as u64,
+                bytes: size,
             };
             let first = v1::StoreChainChunk {
                 header: Some(header),
@@ -258,9 +274,9 @@ impl Link for GrpcLink {
         search: &SearchDescription,
         mut exchange: Exchange,
     ) -> Result<(), LinkError> {
-        for report in &mut exchange.reports {
-            // Every round's state is there already.
-            report.snapshot = None;
+        if search.lockstep {
+            // Every round's reports and states are there already.
+            exchange.reports.clear();
         }
         self.client
             .clone()
@@ -325,7 +341,8 @@ pub fn describe(status: &Status) -> String {
 }
 
 /// Tells whether the handshake failed for good: another try meets the same certificate.
-fn is_certificate_problem(said: &str) -> bool {
+#[must_use]
+pub fn is_certificate_problem(said: &str) -> bool {
     let said = said.to_ascii_lowercase();
     [
         "certificate",

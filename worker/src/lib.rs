@@ -9,4 +9,7 @@ pub mod grpc_link;
 pub mod link;
 pub mod running_chain;
 pub mod session;
+#[cfg(test)]
+mod test_values;
 pub mod threads;
+pub mod tries;

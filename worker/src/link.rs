@@ -10,8 +10,10 @@ use thiserror::Error;
 /// What a worker gets when it joins.
 #[derive(Clone, Debug)]
 pub struct Joined {
-    /// Its number, lease and chains.
+    /// Its number, lease and first chains.
     pub welcome: Welcome,
+    /// All chains that it is to run: orders that are not in the welcome come with replies.
+    pub chains: Vec<ChainId>,
     /// What is searched.
     pub search: SearchDescription,
 }

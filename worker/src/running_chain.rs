@@ -37,6 +37,9 @@ pub enum SlicePace {
 /// How soon after a report a record may cause the next one: at most twice a second.
 const LEAST_PAUSE: Duration = Duration::from_millis(500);
 
+/// After how many evaluations a free-running slice looks whether it is late: a clock is not free.
+const LOOK_EVERY: u64 = 256;
+
 /// A chain at work.
 pub struct RunningChain {
     id: ChainId,
@@ -94,21 +97,38 @@ impl RunningChain {
         self.stage == Stage::Ready && self.standing == Standing::Running
     }
 
+    /// Returns how many local scores it has asked for, in all.
+    #[must_use]
+    pub fn evaluations(&self) -> u64 {
+        self.chain.core().evaluator.evaluations()
+    }
+
     /// Tells whether it will never run again here.
     #[must_use]
     pub fn is_stopped(&self) -> bool {
         self.stage == Stage::Stopped
     }
 
-    /// Steps until the slice's evaluations are made, the target or a limit is reached, or a halt.
-    pub fn run_slice(&mut self, halt: &AtomicBool) {
+    /// Steps until the slice's evaluations are made, the target or a limit is reached, a halt, or,
+    /// free-running, until `is_late` says that the slice takes too long.
+    pub fn run_slice(&mut self, halt: &AtomicBool, is_late: impl Fn() -> bool) {
         let chain = &mut self.chain;
-        let end = chain
-            .core()
-            .evaluator
-            .evaluations()
-            .saturating_add(self.settings.slice_evaluations);
+        let begun = chain.core().evaluator.evaluations();
+        let end = begun.saturating_add(self.settings.slice_evaluations);
+        let mut next_look = begun.saturating_add(LOOK_EVERY);
         while chain.core().evaluator.evaluations() < end && !halt.load(Relaxed) {
+            if self.settings.pace != SlicePace::Lockstep
+                && chain.core().evaluator.evaluations() >= next_look
+            {
+                next_look = chain
+                    .core()
+                    .evaluator
+                    .evaluations()
+                    .saturating_add(LOOK_EVERY);
+                if is_late() {
+                    break;
+                }
+            }
             if chain.core().iterations >= self.most_iterations {
                 self.standing = Standing::OutOfIterations;
                 return;
@@ -235,5 +255,57 @@ fn counters(chain: &dyn Chain) -> ChainCounters {
         evaluations: core.evaluator.evaluations(),
         computed: core.evaluator.computed(),
         seeds: core.seeds,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rlbayes_common::data::{Schema, Table, Variable};
+    use rlbayes_common::exchange::Origin;
+    use rlbayes_common::graph::Dag;
+    use rlbayes_common::ids::Seed;
+    use rlbayes_common::score::{ScoreSpec, Scorer};
+    use rlbayes_common::search::{Constraints, NamedConstraints, Problem, SearchSpec};
+    use std::sync::Arc;
+
+    fn running(pace: SlicePace) -> RunningChain {
+        let variable = |name: &str| Variable::new(name, vec!["0".into(), "1".into()]).unwrap();
+        let schema = Schema::new(["a", "b", "c"].map(variable).to_vec()).unwrap();
+        let columns = vec![vec![0, 1, 0, 1], vec![0, 1, 1, 1], vec![1, 1, 0, 0]];
+        let table = Arc::new(Table::new(schema, columns).unwrap());
+        let constraints = Constraints::new(&table, &NamedConstraints::default()).unwrap();
+        let scorer = Scorer::new(table, ScoreSpec::BIC);
+        let problem = Problem::new(scorer, constraints, Dag::empty(3), 1 << 20);
+        let spec = SearchSpec::defaults()[0];
+        let order = ChainOrder {
+            chain: ChainId(0),
+            sequence: 0,
+            evaluations: u64::MAX,
+            iterations: u64::MAX,
+            origin: Origin::Start,
+        };
+        let settings = SliceSettings {
+            pace,
+            slice_evaluations: 100_000,
+            target: None,
+        };
+        let chain = spec.start(&Arc::new(problem), order.chain, 1, Seed(1));
+        RunningChain::new(chain, &order, settings)
+    }
+
+    #[test]
+    fn a_free_slice_ends_when_it_is_late_and_a_lockstep_one_is_counted() {
+        let every = Duration::from_secs(2);
+        let halt = AtomicBool::new(false);
+        for (pace, is_late, whole) in [
+            (SlicePace::Free { every }, true, false),
+            (SlicePace::Free { every }, false, true),
+            (SlicePace::Lockstep, true, true),
+        ] {
+            let mut chain = running(pace);
+            chain.run_slice(&halt, || is_late);
+            assert_eq!(chain.evaluations() >= 100_000, whole, "{pace:?}");
+        }
     }
 }

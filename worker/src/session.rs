@@ -4,21 +4,25 @@
 use crate::backoff;
 use crate::chains::{ChainMaker, Chains};
 use crate::link::{Joined, Link, LinkError};
+use crate::tries::Tries;
+use rlbayes_common::elite::{EliteRow, Found};
 use rlbayes_common::exchange::{
     Answer, ChainOrder, ChainReport, Exchange, Hello, Origin, Reply, SearchDescription, Snapshot,
     Standing, Welcome,
 };
 use rlbayes_common::failpoint;
-use rlbayes_common::ids::{ChainId, Incarnation, Seed, WorkerId};
-use rlbayes_common::random::Random;
+use rlbayes_common::ids::{ChainId, Incarnation, WorkerId};
 use rlbayes_common::search::{SavedChain, StoppedBy};
 use rlbayes_common::snapshot::decode_chain;
+use rlbayes_proto::convert::{find_bytes, report_bytes};
+use rlbayes_proto::{MAX_EXCHANGE_STATES, MAX_FINDS, MAX_LIST_BYTES, MAX_REPORTS};
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::{Pin, pin};
 use std::time::Duration;
 use thiserror::Error;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
+use tracing::Instrument;
 
 /// How a worker behaves.
 #[derive(Clone, Debug)]
@@ -44,12 +48,13 @@ pub trait Workshop {
     /// How chains run.
     type Chains: Chains;
 
-    /// Gets everything ready for a search.
+    /// Gets everything ready for a search; none if the coordinator has another one by now.
     fn open(
         &mut self,
         link: &impl Link,
         joined: &Joined,
-    ) -> impl Future<Output = Result<(ChainMaker, Self::Chains), SessionError>>;
+        tries: &mut Tries,
+    ) -> impl Future<Output = Result<Option<(ChainMaker, Self::Chains)>, SessionError>>;
 
     /// Returns a chain of the search that was checkpointed here.
     fn checkpointed(&mut self, chain: ChainId) -> Option<SavedChain>;
@@ -59,6 +64,9 @@ pub trait Workshop {
 
     /// Keeps a chain's state.
     fn keep(&mut self, chain: ChainId, snapshot: &Snapshot);
+
+    /// Drops what is kept of a chain: others run it, and it is not to go on from here later.
+    fn give_up(&mut self, chain: ChainId);
 }
 
 /// How a session ended.
@@ -89,8 +97,6 @@ pub enum SessionError {
 
 /// How long the last report may take.
 const LAST_CALL: Duration = Duration::from_secs(5);
-/// The most rows that wait for an acknowledgement, for each chain.
-const MOST_FINDS: usize = 64;
 
 /// Runs a worker until the search is over or `shutdown` comes.
 ///
@@ -107,6 +113,7 @@ pub async fn run<L: Link, W: Workshop>(
     loop {
         let (chains, search) = workshop.holds();
         let hello = hello(settings, chains, search);
+        failpoint::pass("worker-before-join");
         let joined = tokio::select! {
             biased;
             () = &mut shutdown => return Ok(End::Drained),
@@ -122,10 +129,12 @@ pub async fn run<L: Link, W: Workshop>(
                 let _ = timeout(LAST_CALL, link.leave(&joined.search, empty(settings, joined.welcome.worker))).await;
                 return Ok(End::Drained);
             }
-            opened = workshop.open(link, &joined) => opened?,
+            opened = workshop.open(link, &joined, &mut tries) => opened?,
+        };
+        let Some((maker, chains)) = opened else {
+            continue;
         };
         failpoint::pass("worker-after-fetch");
-        let (maker, chains) = opened;
         let mut session = Session {
             settings,
             link,
@@ -137,14 +146,18 @@ pub async fn run<L: Link, W: Workshop>(
             lease: joined.welcome.lease,
             running: BTreeMap::new(),
             pending: BTreeMap::new(),
+            turns: 0,
             tries: &mut tries,
             last_exchange: Instant::now(),
             last_checkpoint: Instant::now(),
             in_a_hurry: false,
             chains_ended: false,
         };
-        session.take_orders(joined.welcome.orders).await;
-        if let Some(end) = session.work(shutdown.as_mut()).await? {
+        let span =
+            tracing::info_span!("session", search = %session.search.id, worker = %session.worker);
+        session.give_up_others(&joined.chains);
+        let work = session.work(joined.welcome.orders, shutdown.as_mut());
+        if let Some(end) = work.instrument(span).await? {
             return Ok(end);
         }
     }
@@ -188,55 +201,6 @@ async fn join<L: Link>(link: &L, hello: &Hello, tries: &mut Tries) -> Result<Joi
     }
 }
 
-/// How often it was tried in vain to reach the coordinator, and since when.
-struct Tries {
-    attempt: u32,
-    since: Option<Instant>,
-    give_up_after: Option<Duration>,
-    random: Random,
-}
-
-impl Tries {
-    fn new(settings: &SessionSettings) -> Self {
-        Self {
-            attempt: 0,
-            since: None,
-            give_up_after: settings.give_up_after,
-            random: Random::new(Seed(settings.incarnation.0)),
-        }
-    }
-
-    fn succeeded(&mut self) {
-        if self.since.take().is_some() {
-            tracing::info!("the coordinator is back");
-        }
-        self.attempt = 0;
-    }
-
-    /// Returns how long to wait before the next try.
-    fn failed(&mut self, error: LinkError) -> Result<Duration, SessionError> {
-        match error {
-            LinkError::Refused(why) => return Err(SessionError::Refused(why)),
-            LinkError::Protocol(why) => return Err(SessionError::Protocol(why)),
-            LinkError::Unreachable(_) | LinkError::JoinAgain(_) | LinkError::Nonsense(_) => {}
-        }
-        let now = Instant::now();
-        let since = *self.since.get_or_insert(now);
-        if self.attempt == 0 {
-            tracing::warn!(%error, "the search goes on alone");
-        }
-        if self
-            .give_up_after
-            .is_some_and(|limit| now.duration_since(since) >= limit)
-        {
-            return Err(SessionError::GaveUp(error.to_string()));
-        }
-        let delay = backoff::delay(self.attempt, self.random.bits());
-        self.attempt = self.attempt.saturating_add(1);
-        Ok(delay)
-    }
-}
-
 struct Session<'a, L: Link, W: Workshop> {
     settings: &'a SessionSettings,
     link: &'a L,
@@ -249,13 +213,22 @@ struct Session<'a, L: Link, W: Workshop> {
     /// The chains that run here.
     running: BTreeMap<ChainId, Run>,
     /// Reports that were not acknowledged: of each chain one, which holds all that it had to say.
-    pending: BTreeMap<ChainId, ChainReport>,
+    pending: BTreeMap<ChainId, Pending>,
+    /// Counts turns of pending reports.
+    turns: u64,
     tries: &'a mut Tries,
     last_exchange: Instant,
     last_checkpoint: Instant,
     /// Whether the next exchange should not wait.
     in_a_hurry: bool,
     chains_ended: bool,
+}
+
+/// A report that was not acknowledged.
+struct Pending {
+    report: ChainReport,
+    /// Who has waited longest since it came or was sent last is next.
+    turn: u64,
 }
 
 /// A chain that runs here.
@@ -272,6 +245,7 @@ impl<L: Link, W: Workshop> Session<'_, L, W> {
     /// Works until the end; none if the coordinator has another search by now.
     async fn work(
         &mut self,
+        mut orders: Vec<ChainOrder>,
         mut shutdown: Pin<&mut impl Future<Output = ()>>,
     ) -> Result<Option<End>, SessionError> {
         let (link, search) = (self.link, self.search.clone());
@@ -280,6 +254,15 @@ impl<L: Link, W: Workshop> Session<'_, L, W> {
         let mut nudge = pin!(link.nudged());
         let mut nudged = false;
         loop {
+            // States may have to be fetched for them.
+            tokio::select! {
+                biased;
+                () = &mut shutdown => {
+                    self.drain(&search).await;
+                    return Ok(Some(End::Drained));
+                }
+                () = self.take_orders(std::mem::take(&mut orders)) => {}
+            }
             let due = self.exchange_due().max(not_before);
             let checkpoint_due = self.last_checkpoint + self.settings.checkpoint_every;
             tokio::select! {
@@ -295,9 +278,10 @@ impl<L: Link, W: Workshop> Session<'_, L, W> {
                     match replied {
                         Ok(reply) => {
                             self.tries.succeeded();
-                            if let Some(end) = self.take_reply(&search, reply).await {
-                                return Ok(Some(end));
-                            }
+                            orders = match self.take_reply(&search, reply).await {
+                                Next::Orders(orders) => orders,
+                                Next::End(end) => return Ok(Some(end)),
+                            };
                             if self.chains_ended {
                                 return Err(SessionError::Workshop("the chains have ended".into()));
                             }
@@ -314,7 +298,7 @@ impl<L: Link, W: Workshop> Session<'_, L, W> {
                             match again {
                                 Again::SameSearch => {}
                                 Again::Over(reason) => {
-                                    self.chains.end().await;
+                                    self.finish(&search).await;
                                     return Ok(Some(End::Finished(reason)));
                                 }
                                 Again::AnotherSearch => {
@@ -352,6 +336,7 @@ impl<L: Link, W: Workshop> Session<'_, L, W> {
                     call = Some(Box::pin(async move {
                         failpoint::pass("worker-before-exchange");
                         link.store_chain(search, &exchange).await?;
+                        failpoint::pass("worker-after-store-chain");
                         link.exchange(search, exchange).await
                     }));
                 }
@@ -381,7 +366,7 @@ impl<L: Link, W: Workshop> Session<'_, L, W> {
                 sign_of_life
             };
         }
-        let news = self.pending.values().any(|report| {
+        let news = self.pending.values().any(|Pending { report, .. }| {
             !report.finds.is_empty()
                 || report.wants_seeds
                 || report.standing != Standing::Running
@@ -397,42 +382,79 @@ impl<L: Link, W: Workshop> Session<'_, L, W> {
 
     /// Keeps a report until it is acknowledged.
     fn note(&mut self, mut report: ChainReport) {
-        if !self.running.contains_key(&report.chain) {
+        if self.search.lockstep && !self.running.contains_key(&report.chain) {
+            // Another worker replays the round.
             return;
         }
         if !self.search.lockstep
             && let Some(snapshot) = report.snapshot.take()
+            && self.running.contains_key(&report.chain)
         {
             self.workshop.keep(report.chain, &snapshot);
         }
         let chain = report.chain;
+        self.turns += 1;
+        let mut turn = self.turns;
         if let Some(older) = self.pending.remove(&chain) {
-            let mut finds = older.finds;
+            let mut finds = older.report.finds;
             finds.append(&mut report.finds);
-            // The newest are the best: a chain's bests only rise.
-            let surplus = finds.len().saturating_sub(MOST_FINDS);
-            finds.drain(..surplus);
             report.finds = finds;
+            turn = older.turn;
         }
-        self.pending.insert(chain, report);
+        keep_newest(&mut report.finds);
+        self.pending.insert(chain, Pending { report, turn });
     }
 
-    fn make_exchange(&self) -> Exchange {
+    /// Fills an exchange as far as its limits allow: the report with the best row, then those that
+    /// have waited longest. The others stay for the next one.
+    fn make_exchange(&mut self) -> Exchange {
+        let best = self.pending.iter().filter_map(|(&chain, pending)| {
+            let scores = pending.report.finds.iter().map(|(_, row)| row.score);
+            Some((scores.max()?, chain))
+        });
+        let best = best.max().map(|(_, chain)| chain);
+        let mut order: Vec<(bool, u64, ChainId)> = self
+            .pending
+            .iter()
+            .map(|(&chain, pending)| (Some(chain) != best, pending.turn, chain))
+            .collect();
+        order.sort_unstable();
+        let (mut bytes, mut states) = (0, 0);
+        let mut reports = Vec::new();
+        for (_, _, chain) in order.into_iter().take(MAX_REPORTS) {
+            let Some(pending) = self.pending.get_mut(&chain) else {
+                continue;
+            };
+            let state = pending.report.snapshot.as_ref();
+            states += state.map_or(0, |state| state.bytes().len());
+            bytes += report_bytes(&pending.report);
+            let is_full = bytes > MAX_LIST_BYTES || states > MAX_EXCHANGE_STATES;
+            if is_full && !reports.is_empty() {
+                break;
+            }
+            self.turns += 1;
+            pending.turn = self.turns;
+            reports.push(pending.report.clone());
+        }
+        self.exchange_of(reports)
+    }
+
+    fn exchange_of(&self, reports: Vec<ChainReport>) -> Exchange {
         Exchange {
             worker: self.worker,
             incarnation: self.settings.incarnation,
-            reports: self.pending.values().cloned().collect(),
+            reports,
             statistics: self.chains.statistics(),
         }
     }
 
-    async fn take_reply(&mut self, search: &SearchDescription, reply: Reply) -> Option<End> {
+    async fn take_reply(&mut self, search: &SearchDescription, reply: Reply) -> Next {
         self.lease = reply.lease.max(Duration::from_millis(1));
         for (chain, sequence, answer) in reply.answers {
             if self
                 .pending
                 .get(&chain)
-                .is_some_and(|report| report.sequence == sequence)
+                .is_some_and(|pending| pending.report.sequence == sequence)
             {
                 self.pending.remove(&chain);
             } else if self.search.lockstep {
@@ -442,7 +464,11 @@ impl<L: Link, W: Workshop> Session<'_, L, W> {
             match &answer {
                 Answer::Release => {
                     self.running.remove(&chain);
-                    self.pending.remove(&chain);
+                    self.workshop.give_up(chain);
+                    // What the chain had to say since is still sent: its rows are worth the same.
+                    if self.search.lockstep {
+                        self.pending.remove(&chain);
+                    }
                 }
                 Answer::Continue { .. } => {
                     if let Some(run) = self.running.get_mut(&chain) {
@@ -462,19 +488,20 @@ impl<L: Link, W: Workshop> Session<'_, L, W> {
             let in_a_round = self.search.lockstep && self.running.values().any(|run| !run.stopped);
             if !in_a_round {
                 self.finish(search).await;
-                return Some(End::Finished(reason));
+                return Next::End(End::Finished(reason));
             }
         }
-        self.take_orders(reply.orders).await;
-        None
+        Next::Orders(reply.orders)
     }
 
     /// Runs chains as ordered; those that run already go on, unless they are in another round.
     async fn take_orders(&mut self, orders: Vec<ChainOrder>) {
         for order in orders {
             let runs = self.running.get(&order.chain);
-            let goes_on =
-                runs.is_some_and(|run| !self.search.lockstep || run.round == order.sequence);
+            // One that was told to stop is begun anew: the coordinator has forgotten its end.
+            let goes_on = runs.is_some_and(|run| {
+                !run.stopped && (!self.search.lockstep || run.round == order.sequence)
+            });
             if goes_on {
                 continue;
             }
@@ -484,6 +511,7 @@ impl<L: Link, W: Workshop> Session<'_, L, W> {
                         .link
                         .fetch_chain(&self.search, order.chain, *digest)
                         .await;
+                    failpoint::pass("worker-after-fetch-chain");
                     let nodes = self.maker.problem.nodes();
                     match fetched.map(|snapshot| decode_chain(snapshot.bytes(), nodes)) {
                         Ok(Ok(saved)) => self.maker.resume(order.chain, &saved, seeds.clone()),
@@ -499,7 +527,10 @@ impl<L: Link, W: Workshop> Session<'_, L, W> {
                     }
                 }
                 Origin::Start | Origin::Pool(_) => match self.workshop.checkpointed(order.chain) {
-                    Some(saved) => self.maker.resume(order.chain, &saved, None),
+                    Some(saved) => {
+                        tracing::info!(chain = %order.chain, "a chain goes on from its checkpoint");
+                        self.maker.resume(order.chain, &saved, None)
+                    }
                     None => {
                         let seeds = match &order.origin {
                             Origin::Pool(seeds) => Some(seeds.clone()),
@@ -522,11 +553,26 @@ impl<L: Link, W: Workshop> Session<'_, L, W> {
         }
     }
 
+    /// Gives up the chains of before a restart that others run by now.
+    fn give_up_others(&mut self, ordered: &[ChainId]) {
+        let (kept, _) = self.workshop.holds();
+        for chain in kept {
+            if !ordered.contains(&chain) {
+                self.workshop.give_up(chain);
+            }
+        }
+    }
+
     /// Joins under the same incarnation and makes the chains that run here those that are ordered.
     async fn join_again(&mut self) -> Result<Again, SessionError> {
         let running = self.running.keys().copied().collect();
         let hello = hello(self.settings, running, Some(self.search.id));
-        let Joined { welcome, search } = join(self.link, &hello, self.tries).await?;
+        let joined = join(self.link, &hello, self.tries).await?;
+        let Joined {
+            welcome,
+            chains,
+            search,
+        } = joined;
         if let Some(reason) = welcome.stopped_by {
             return Ok(Again::Over(reason));
         }
@@ -546,11 +592,12 @@ impl<L: Link, W: Workshop> Session<'_, L, W> {
         let gone: Vec<ChainId> = self
             .running
             .keys()
-            .filter(|&&chain| !orders.iter().any(|order| order.chain == chain))
+            .filter(|chain| !chains.contains(chain))
             .copied()
             .collect();
         for chain in gone {
             self.running.remove(&chain);
+            self.workshop.give_up(chain);
             // What it had to say is still sent: it is worth the same, whoever runs the chain.
             if self.search.lockstep {
                 self.pending.remove(&chain);
@@ -581,18 +628,51 @@ impl<L: Link, W: Workshop> Session<'_, L, W> {
         self.leave(search).await;
     }
 
+    /// Gives all chains back with the last reports; where they don't fit one message, exchanges
+    /// bring the first of them.
     async fn leave(&mut self, search: &SearchDescription) {
-        let exchange = self.make_exchange();
-        let last_call = async {
-            let mut attempt = 0;
-            while let Err(error) = self.link.leave(search, exchange.clone()).await {
-                tracing::debug!(%error, "the last report did not arrive");
-                sleep(backoff::delay(attempt, 0)).await;
-                attempt += 1;
+        loop {
+            // In lockstep the states of the end, which are no reports of a round.
+            let exchange = match self.search.lockstep {
+                true => {
+                    let reports = self.pending.values();
+                    self.exchange_of(reports.map(|pending| pending.report.clone()).collect())
+                }
+                false => self.make_exchange(),
+            };
+            let is_last = exchange.reports.len() == self.pending.len();
+            let last_call = async {
+                let mut attempt = 0;
+                loop {
+                    let sent = match is_last {
+                        true => self.link.leave(search, exchange.clone()).await,
+                        false => {
+                            let reply = self.link.exchange(search, exchange.clone()).await;
+                            reply.map(|_| ())
+                        }
+                    };
+                    match sent {
+                        Ok(()) => return,
+                        // A coordinator that was started again; it has taken the rows.
+                        Err(LinkError::JoinAgain(_)) if !is_last => return,
+                        Err(error) => {
+                            tracing::debug!(%error, "the last report did not arrive");
+                            sleep(backoff::delay(attempt, 0)).await;
+                            attempt += 1;
+                        }
+                    }
+                }
+            };
+            if timeout(LAST_CALL, last_call).await.is_err() {
+                tracing::warn!("the coordinator did not take the last report");
+                return;
             }
-        };
-        if timeout(LAST_CALL, last_call).await.is_err() {
-            tracing::warn!("the coordinator did not take the last report");
+            if is_last {
+                return;
+            }
+            for report in exchange.reports {
+                self.pending.remove(&report.chain);
+            }
         }
     }
 
@@ -608,9 +688,29 @@ impl<L: Link, W: Workshop> Session<'_, L, W> {
     }
 }
 
+/// Drops the oldest rows of those that are too many for a report: a chain's bests only rise.
+fn keep_newest(finds: &mut Vec<(Found, EliteRow)>) {
+    let mut bytes = 0;
+    let newest = finds.iter().rev().take(MAX_FINDS).take_while(|(_, row)| {
+        bytes += find_bytes(row);
+        bytes <= MAX_LIST_BYTES
+    });
+    let kept = newest.count();
+    finds.drain(..finds.len() - kept);
+}
+
+/// What a reply has led to.
+enum Next {
+    Orders(Vec<ChainOrder>),
+    End(End),
+}
+
 /// What joining again has led to.
 enum Again {
     SameSearch,
     AnotherSearch,
     Over(StoppedBy),
 }
+
+#[cfg(test)]
+mod tests;

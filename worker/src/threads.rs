@@ -182,9 +182,15 @@ struct Work {
 impl Work {
     fn run(mut self) -> Vec<ChainReport> {
         while self.take_messages() {
+            let most = self.longest_slice();
             for at in 0..self.chains.len() {
                 if self.chains[at].is_ready() {
-                    self.chains[at].run_slice(&self.halt);
+                    let chain = &mut self.chains[at];
+                    let _span = tracing::debug_span!("slice", chain = %chain.id()).entered();
+                    let begun = Instant::now();
+                    chain.run_slice(&self.halt, || begun.elapsed() >= most);
+                    let evaluations = chain.evaluations();
+                    tracing::debug!(evaluations, took = ?begun.elapsed(), "a slice has ended");
                 }
                 if self.chains[at].is_report_due(self.begun.elapsed()) && !self.post(at) {
                     return self.last_reports();
@@ -195,6 +201,16 @@ impl Work {
             }
         }
         self.last_reports()
+    }
+
+    /// Returns how long a slice may take: once round all chains no longer than a report may wait.
+    fn longest_slice(&self) -> Duration {
+        match self.pace {
+            SlicePace::Free { every } => {
+                every / u32::try_from(self.chains.len()).map_or(u32::MAX, |chains| chains.max(1))
+            }
+            SlicePace::Lockstep => Duration::MAX,
+        }
     }
 
     fn last_reports(&mut self) -> Vec<ChainReport> {
@@ -256,7 +272,12 @@ impl Work {
                 if let Some(at) = self.chains.iter().position(|chain| chain.id() == id)
                     && !self.chains[at].take(answer)
                 {
-                    self.chains.remove(at);
+                    let mut released = self.chains.remove(at);
+                    if self.pace != SlicePace::Lockstep {
+                        // The rows of its last steps; nobody takes them when the session ends.
+                        let last = released.report(self.begun.elapsed());
+                        let _ = self.reports.blocking_send(last);
+                    }
                 }
             }
         }

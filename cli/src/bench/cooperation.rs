@@ -29,7 +29,7 @@ pub(crate) struct CooperationArgs {
     #[arg(long, value_name = "C", default_value_t = 8, value_parser = at_least_one())]
     crowd: u32,
     /// Runs of each kind, with seeds 1, 2, 3, …
-    #[arg(long, value_name = "N", default_value_t = 11)]
+    #[arg(long, value_name = "N", default_value_t = 31)]
     seeds: u64,
     /// Episodes of each chain on the way to the target
     #[arg(long, value_name = "EPISODES", default_value_t = 50_000)]
@@ -37,10 +37,12 @@ pub(crate) struct CooperationArgs {
     /// Episodes of each chain of the crowd; 0 leaves the crowd out
     #[arg(long, value_name = "EPISODES", default_value_t = 10_000)]
     crowd_limit: u64,
-    /// The target [default: the proven optimum, else the best score known less --within]
+    /// The target [default: the proven optimum; where none is known, the median score of one chain
+    /// after half of --limit]
     #[arg(long, value_name = "SCORE", allow_negative_numbers = true)]
     target: Option<f64>,
-    /// How far below the best score known the target lies where no optimum is proven, in nats
+    /// With --processes: how far below the best score known the target lies where no optimum is
+    /// proven, in nats
     #[arg(long, value_name = "NATS", default_value_t = 5.0)]
     within: f64,
     /// Runs at once; the results do not depend on it
@@ -56,12 +58,14 @@ pub(crate) struct CooperationArgs {
 
 const EXAMPLES: &str = "\
 Chains make one episode each in turn, in one thread and through the coordinator's own merge and
-reseed code, so the number of cores does not matter. Without FILES: the bundled tables of up to 250
-variables.
+reseed code, so the number of cores does not matter. Where no optimum is proven the target is the
+score that half of the single chains have reached after half of --limit. Without FILES: the bundled
+tables of up to 250 variables.
 
 Examples:
   rlbayes bench cooperation --threads 2 --out cooperation
   rlbayes bench cooperation data/win95pts_n1000_s1.csv.gz --target -10019.842
+  rlbayes bench cooperation --processes --target -10019.842
   rlbayes bench cooperation data/andes_n1000_s1.csv.gz --seeds 3 --limit 20000 --crowd-limit 0";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -145,7 +149,7 @@ fn across_processes(
     interrupt: &AtomicBool,
 ) -> Result<(), Failure> {
     if args.choice.files.is_empty() {
-        tables.retain(|chosen| chosen.name.starts_with("win95pts_n1000"));
+        tables.retain(|chosen| chosen.name == "win95pts_n1000_s1");
     }
     let runs = usize::try_from(3 * args.seeds).unwrap_or(usize::MAX);
     let bar = bar_over(tables.len() * runs, true);
@@ -169,8 +173,8 @@ fn across_processes(
             limit: args.limit,
             target,
         };
-        let grid = process_cooperation::measure(chosen, &plan, &bar, interrupt)?;
-        text += &format!("target {target:.3}\n\n{}\n", grid.markdown());
+        let measured = process_cooperation::measure(chosen, &plan, &bar, interrupt)?;
+        text += &format!("target {target:.3}\n\n{measured}\n");
     }
     bar.finish_and_clear();
     print(&text)?;
@@ -192,10 +196,27 @@ fn measure(
     let optimum = known
         .filter(|known| known.proven)
         .map(|known| known.score - known.tolerance);
-    let target = args
-        .target
-        .or(optimum)
-        .or(known.map(|known| known.score - args.within));
+    let turns = |chains, cooperation, episodes, target, seed| Turns {
+        problem: Arc::clone(&prepared.problem),
+        spec: prepared.spec,
+        chains,
+        seed,
+        cooperation,
+        episodes,
+        evaluations: u64::MAX,
+        target,
+    };
+    // A score that half of the single chains reach, so that there is a median to compare with.
+    let halfway = || {
+        let seeds: Vec<u64> = (1..=args.seeds).collect();
+        let ends = in_parallel(&seeds, args.threads, interrupt, bar, |&seed| {
+            bar.inc_length(1);
+            let turns = turns(1, Cooperation::On, args.limit / 2, None, seed);
+            in_turn::run(&turns, interrupt)
+        });
+        median(ends.into_iter().flatten().map(|arrival| arrival.score))
+    };
+    let target = args.target.or(optimum).or_else(halfway);
     let arrivals = in_parallel(jobs, args.threads, interrupt, bar, |&(kind, seed)| {
         let (chains, cooperation, episodes, target) = match kind {
             Kind::One => (1, Cooperation::On, args.limit, target),
@@ -207,16 +228,7 @@ fn measure(
         if target.is_none() && matches!(kind, Kind::One | Kind::Several) {
             return None;
         }
-        let turns = Turns {
-            problem: Arc::clone(&prepared.problem),
-            spec: prepared.spec,
-            chains,
-            seed,
-            cooperation,
-            episodes,
-            evaluations: u64::MAX,
-            target,
-        };
+        let turns = turns(chains, cooperation, episodes, target, seed);
         in_turn::run(&turns, interrupt)
     });
     let runs = jobs

@@ -1,7 +1,8 @@
 //! `bench exchange`: how many exchanges a coordinator takes, against an empty gRPC handler with the
 //! same message sizes. Server and client are processes of their own, each on one core.
 
-use super::processes::{Process, address, resident, words};
+use super::memory::{MemoryCurve, shown};
+use super::processes::{Process, address, coordinator, words};
 use super::runs::learn_args;
 use super::written::{Grid, OutFolder, heading};
 use crate::cluster::empty_server;
@@ -64,6 +65,10 @@ Examples:
   rlbayes bench exchange --workers 1000
   rlbayes bench exchange --time 30s --out exchange";
 
+/// By how many percent a server's memory may grow between the middle and the last third.
+const FLAT: f64 = 5.0;
+/// How often the server's memory is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// Rows of an exchange.
 const ROWS: usize = 4;
 
@@ -80,10 +85,13 @@ pub(crate) fn run(args: &ExchangeArgs, interrupt: &AtomicBool) -> Result<(), Fai
         "server",
         "exchanges/s",
         "of the empty handler",
+        "in flight / rate",
         "median",
         "p99",
-        "server's memory before",
-        "after",
+        "server's memory at most",
+        "middle third",
+        "last third",
+        "flat",
     ]);
     let mut empty = None;
     for (name, kind) in [
@@ -97,24 +105,32 @@ pub(crate) fn run(args: &ExchangeArgs, interrupt: &AtomicBool) -> Result<(), Fai
         let measured = measure(args, kind)?;
         let rate = measured["rate"].as_f64().unwrap_or(0.0);
         let of_empty = rate / *empty.get_or_insert(rate);
-        let millis = |name: &str| format!("{:.2} ms", measured[name].as_f64().unwrap_or(0.0) / 1e3);
-        let mib = |name: &str| {
-            format!(
-                "{:.1} MiB",
-                measured[name].as_f64().unwrap_or(0.0) / 1048576.0
-            )
-        };
+        let figure = |name: &str| measured[name].as_f64().unwrap_or(0.0);
+        let bytes = |name: &str| shown(measured[name].as_u64().unwrap_or(0));
+        #[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
+        let queue = 1e3 * args.workers as f64 / rate;
+        let growth = figure("memory_growth");
+        let is_flat = growth <= FLAT;
         grid.row([
             name.to_owned(),
             format!("{rate:.0}"),
             format!("{:.0} %", 100.0 * of_empty),
-            millis("median"),
-            millis("p99"),
-            mib("memory_before"),
-            mib("memory_after"),
+            format!("{queue:.0} ms"),
+            format!("{:.0} ms", figure("median") / 1e3),
+            format!("{:.0} ms", figure("p99") / 1e3),
+            bytes("memory_most"),
+            bytes("memory_middle"),
+            bytes("memory_last"),
+            format!("{} ({growth:+.1} %)", if is_flat { "yes" } else { "no" }),
         ]);
     }
-    let text = grid.markdown();
+    let text = format!(
+        "{}\nEach of the {} workers sends its next exchange as soon as the last is answered: that many are in \
+         flight at any time, and wait in the server's queue for about in flight / rate, however fast it is. \
+         Memory is flat if the median of the last third is at most {FLAT} % above that of the middle third.\n",
+        grid.markdown(),
+        args.workers
+    );
     print(&text)?;
     out.write("report.md", &(heading("Exchanges a second") + &text))
 }
@@ -128,32 +144,23 @@ enum Kind {
 
 fn measure(args: &ExchangeArgs, kind: Kind) -> Result<serde_json::Value, Failure> {
     let place = tempfile::tempdir().map_err(|error| Failure::input(error.to_string()))?;
-    let path = |name: &str| place.path().join(name).display().to_string();
-    let server = match kind {
-        Kind::Empty => words(&["bench", "exchange", "--serve-empty", &path("address")]),
+    let path = |name: &str| place.path().join(name);
+    let (server, url) = match kind {
+        Kind::Empty => {
+            let written = path("address");
+            let serve = format!("--serve-empty={}", written.display());
+            let server = Process::start(&words(&["bench", "exchange", &serve]), Some(0))?;
+            (server, address(&written)?)
+        }
         Kind::Known | Kind::News => {
-            let data = args.data.display().to_string();
-            words(&[
-                "coordinator",
-                "--data",
-                &data,
-                "--listen",
-                "127.0.0.1:0",
-                "--state",
-                &path("state"),
-                "--address-file",
-                &path("address"),
-                "--time",
-                "24h",
-                "--chains",
-                &args.workers.to_string(),
-                "--lease",
-                "1h",
-            ])
+            let flags = [
+                ("--time", "24h".to_owned()),
+                ("--chains", args.workers.to_string()),
+                ("--lease", "1h".to_owned()),
+            ];
+            coordinator(place.path(), &args.data, &flags, Some(0))?
         }
     };
-    let server = Process::start(&server, Some(0))?;
-    let url = address(&place.path().join("address"))?;
     let mut client = words(&[
         "bench",
         "exchange",
@@ -172,8 +179,8 @@ fn measure(args: &ExchangeArgs, kind: Kind) -> Result<serde_json::Value, Failure
     if kind == Kind::News {
         client.push("--with-news".to_owned());
     }
-    client.extend(words(&["--out", &path("")]));
-    std::fs::write(place.path().join("server"), server.id().to_string())
+    client.push(format!("--out={}", place.path().display()));
+    std::fs::write(path("server"), server.id().to_string())
         .map_err(|error| Failure::input(error.to_string()))?;
     let client = Process::start(&client, Some(1))?;
     let printed = client.wait(|| true)?.unwrap_or_default();
@@ -187,7 +194,7 @@ struct Sender {
     chain: u32,
     sequence: u64,
     known: Vec<v1::Row>,
-    /// Ever better rows, so that each changes the pool.
+    /// Taken from the end: ever better rows, so that each changes the pool.
     news: Vec<v1::Row>,
 }
 
@@ -214,8 +221,14 @@ fn client(args: &ExchangeArgs, url: &str) -> Result<(), Failure> {
             channels.push(channel.map_err(|error| Failure::input(format!("{url}: {error}")))?);
         }
         let senders = join_all(args, &channels, rows).await?;
-        let before = server.map_or(0, resident);
         let end = Instant::now() + args.time;
+        let watched = tokio::spawn(async move {
+            let mut memory = MemoryCurve::default();
+            while server.is_some_and(|server| Instant::now() < end && memory.look(server)) {
+                tokio::time::sleep(LOOK_EVERY).await;
+            }
+            memory
+        });
         let sent = Arc::new(AtomicUsize::new(0));
         let begun = Instant::now();
         let mut tasks = Vec::new();
@@ -239,6 +252,10 @@ fn client(args: &ExchangeArgs, url: &str) -> Result<(), Failure> {
             latencies.extend(done?);
         }
         let seconds = begun.elapsed().as_secs_f64();
+        let memory = watched
+            .await
+            .map_err(|error| Failure::Bug(error.to_string()))?;
+        let (memory_middle, memory_last) = memory.thirds();
         latencies.sort_unstable();
         let at = |share: f64| {
             #[expect(
@@ -259,8 +276,10 @@ fn client(args: &ExchangeArgs, url: &str) -> Result<(), Failure> {
             "rate": rate,
             "median": at(0.5),
             "p99": at(0.99),
-            "memory_before": before,
-            "memory_after": server.map_or(0, resident),
+            "memory_most": memory.most(),
+            "memory_middle": memory_middle,
+            "memory_last": memory_last,
+            "memory_growth": memory.growth(),
         }))
     })?;
     crate::terminal::print_json(&result)
@@ -323,11 +342,10 @@ async fn send(
     let mut latencies = Vec::new();
     while Instant::now() < end {
         let mut rows = sender.known.clone();
-        if with_news
-            && sent.fetch_add(1, Relaxed).is_multiple_of(4)
-            && let Some(new) = sender.news.pop()
-        {
-            rows[0] = new;
+        if with_news && sent.fetch_add(1, Relaxed).is_multiple_of(4) {
+            rows[0] = sender.news.pop().ok_or_else(|| {
+                Failure::input("there are no new rows left to send: give a shorter --time")
+            })?;
         }
         sender.sequence += 1;
         let request = v1::ExchangeRequest {
@@ -366,21 +384,28 @@ async fn send(
     Ok(latencies)
 }
 
-/// Rows as a search finds them.
+/// What workers report.
 struct Rows {
+    /// Records of a search.
     known: Vec<v1::Row>,
-    /// For each worker, the best last.
+    /// For each worker more rows than it will send, the best first: they are sent from the end.
     news: Vec<Vec<v1::Row>>,
 }
 
-/// Makes rows around a network that a short search has found: real sizes, real scores.
+/// Records the rows that a short search reports, and makes new ones of its best by dropping edges:
+/// real sizes, real scores, and as many as are wanted.
 fn record_rows(args: &ExchangeArgs, table: &Table, problem: &Arc<Problem>) -> Rows {
     const STEPS: u64 = 3000;
-    const NEWS: usize = 40;
+    // No machine has come near 16 000 exchanges a second, a quarter of them with a new row.
+    let most_news = 4000 * usize::try_from(args.time.as_secs() + 1).unwrap_or(usize::MAX);
+    let news_of_each = most_news.div_ceil(args.workers.max(1)).max(40);
     let spec = rlbayes_common::search::SearchSpec::defaults()[0];
     let mut chain = spec.start(problem, rlbayes_common::ids::ChainId(0), 1, Seed(1));
+    let mut known = Vec::new();
     for _ in 0..STEPS {
         chain.step();
+        let finds = chain.core_mut().take_finds();
+        known.extend(finds.iter().map(|(_, row)| row_to_wire(row)));
     }
     let best = chain.core().best().map(|row| row.structure.clone());
     let best = best.and_then(|structure| structure.to_dag().ok());
@@ -403,11 +428,10 @@ fn record_rows(args: &ExchangeArgs, table: &Table, problem: &Arc<Problem>) -> Ro
             score,
         })
     };
-    let known = (0..256).map(|_| drop_edges(3)).collect();
     let news = (0..if args.with_news { args.workers } else { 0 })
         .map(|_| {
-            let mut rows: Vec<v1::Row> = (0..NEWS).map(|at| drop_edges(2 + at % 4)).collect();
-            // Popped from the end: each better than the one before.
+            let rows = (0..news_of_each).map(|at| drop_edges(2 + at % 4));
+            let mut rows: Vec<v1::Row> = rows.collect();
             rows.sort_by(|a, b| b.score.total_cmp(&a.score));
             rows
         })

@@ -2,7 +2,7 @@
 
 use super::runs::learn_args;
 use super::statistics::{exponent, median};
-use super::tiles::tile;
+use super::tiles::{read_pattern, tile};
 use super::written::{Grid, OutFolder, heading};
 use crate::failure::Failure;
 use crate::progress::bar_over;
@@ -12,8 +12,7 @@ use crate::{learn, machine};
 use clap::Args;
 use rlbayes_common::data::sample;
 use rlbayes_common::ids::{ChainId, NodeIdx, Seed};
-use rlbayes_common::io::read_network;
-use rlbayes_common::network::{Network, NetworkFile};
+use rlbayes_common::network::Network;
 use rlbayes_common::search::StepOutcome;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -107,16 +106,6 @@ pub(crate) fn run(args: &GrowthArgs, interrupt: &AtomicBool) -> Result<(), Failu
     Ok(())
 }
 
-fn read_pattern(path: &Path) -> Result<Network, Failure> {
-    match read_network(path).map_err(Failure::input)? {
-        NetworkFile::Parametrised(network) => Ok(network),
-        NetworkFile::Structure(_) => Err(Failure::file(
-            path,
-            "the file has no probabilities to sample from",
-        )),
-    }
-}
-
 /// Makes a network, samples a table and climbs from nothing; none if interrupted.
 fn climb(
     pattern: &Network,
@@ -125,8 +114,7 @@ fn climb(
     seed: u64,
     interrupt: &AtomicBool,
 ) -> Result<Option<Climb>, Failure> {
-    let network =
-        tile(pattern, nodes, Seed(seed)).map_err(|error| Failure::Bug(error.to_string()))?;
+    let network = tile(pattern, nodes, Seed(seed))?;
     let table = Arc::new(sample(&network, rows, Seed(seed)).map_err(Failure::input)?);
     let learn = learn_args(Path::new("sampled"), &["--search", "hc", "--threads", "1"])?;
     let mut total = 0.0;

@@ -1,9 +1,10 @@
 //! `bench learning`: the same chains with and without the learning rule, at equal evaluations.
 
 use super::in_turn::{self, Arrival, Turns};
-use super::known::{ChosenTable, TableChoice};
+use super::known::{ChosenTable, Known, TableChoice};
 use super::runs::{at_least_one, in_parallel, learn_args};
 use super::statistics::{median, sign_test};
+use super::tiles::{read_pattern, tile};
 use super::written::{Grid, OutFolder, heading, nats};
 use crate::failure::Failure;
 use crate::learn;
@@ -11,10 +12,12 @@ use crate::progress::bar_over;
 use crate::terminal::print;
 use crate::units::show_count;
 use clap::Args;
+use rlbayes_common::data::{Table, sample};
+use rlbayes_common::ids::Seed;
 use rlbayes_common::search::SearchSpec;
 use rlbayes_common::search::rlbayes::{Learning, RlBayesParams};
 use rlbayes_coordinator::state::Cooperation;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -28,11 +31,20 @@ pub(crate) struct LearningArgs {
     #[arg(long, value_name = "N", default_value_t = 11)]
     seeds: u64,
     /// Local scores asked for in each run, over all its chains
-    #[arg(long, value_name = "N", default_value_t = 20_000_000)]
+    #[arg(long, value_name = "N", default_value_t = 60_000_000)]
     evaluations: u64,
     /// Chains of a run, one episode each in turn
     #[arg(long, value_name = "C", default_value_t = 1, value_parser = at_least_one())]
     chains: u32,
+    /// Lets the chains exchange rows, as they do in a search
+    #[arg(long)]
+    together: bool,
+    /// Without FILES: variables of the networks that are sampled, at least
+    #[arg(long, value_name = "N", default_value_t = 200)]
+    variables: usize,
+    /// Without FILES: rows that are sampled from each network
+    #[arg(long, value_name = "N", default_value_t = 500)]
+    rows: usize,
     /// Runs at once; the results do not depend on it
     #[arg(long, value_name = "T", default_value_t = 1)]
     threads: u32,
@@ -42,13 +54,76 @@ pub(crate) struct LearningArgs {
 }
 
 const EXAMPLES: &str = "\
-A pair of runs with one seed is won by the higher score (by more than 0.001 nats); of pairs with
-equal scores the one that found it with fewer evaluations is the sooner. Without FILES: the bundled
-tables of up to 500 variables.
+With the rule, the return of a run is credited to the groups of families that earned it; without it,
+the better of two networks is kept as a whole. A pair of runs with one seed is won by the higher
+score (by more than 0.001 nats); of pairs with equal scores the one that found it with fewer
+evaluations is the sooner.
+
+Without FILES tables are sampled from the bundled networks (all but link, which takes too long);
+small ones are laid side by side until there are --variables variables, half of the roots of a copy
+depending on an earlier one. A small network is solved in its first run, with or without the rule.
 
 Examples:
   rlbayes bench learning --threads 2
-  rlbayes bench learning --seeds 5 --evaluations 50000000 data/andes_n1000_s1.csv.gz";
+  rlbayes bench learning --threads 2 --chains 8 --together
+  rlbayes bench learning --seeds 5 --evaluations 150000000 data/andes_n1000_s1.csv.gz";
+
+/// The networks that are sampled.
+const NETWORKS: [&str; 9] = [
+    "asia",
+    "sachs",
+    "child",
+    "insurance",
+    "alarm",
+    "hailfinder",
+    "win95pts",
+    "andes",
+    "pigs",
+];
+/// What rows and connections are drawn from: not the seed of the bundled tables.
+const SAMPLED_WITH: Seed = Seed(100);
+
+/// What the runs are made on.
+struct Subject {
+    name: String,
+    table: Arc<Table>,
+    known: Option<Known>,
+}
+
+impl Subject {
+    fn read(mut chosen: ChosenTable) -> Result<Self, Failure> {
+        let learn = learn_args(&chosen.path, &[])?;
+        let (table, _) = learn.table.load(&chosen.path, |_| {})?;
+        chosen.check(&table);
+        Ok(Self {
+            name: chosen.name,
+            table,
+            known: chosen.known,
+        })
+    }
+
+    fn sampled(args: &LearningArgs, name: &str) -> Result<Self, Failure> {
+        let folder = args.choice.data.join("networks");
+        let pattern = read_pattern(&folder.join(name).with_extension("bif"))?;
+        let variables = pattern.dag().nodes().max(args.variables);
+        let network = tile(&pattern, variables, SAMPLED_WITH)?;
+        let table = sample(&network, args.rows, SAMPLED_WITH).map_err(Failure::input)?;
+        Ok(Self {
+            name: format!("{name}, {variables} variables"),
+            table: Arc::new(table),
+            known: None,
+        })
+    }
+
+    fn all(args: &LearningArgs) -> Result<Vec<Self>, Failure> {
+        if args.choice.files.is_empty() {
+            let names = NETWORKS.iter();
+            return names.map(|name| Self::sampled(args, name)).collect();
+        }
+        let tables = args.choice.tables(|_| false)?;
+        tables.into_iter().map(Self::read).collect()
+    }
+}
 
 struct Measured {
     name: String,
@@ -67,19 +142,19 @@ struct Tally {
 
 /// Runs the command.
 pub(crate) fn run(args: &LearningArgs, interrupt: &AtomicBool) -> Result<(), Failure> {
-    let mut tables = args.choice.tables(|known| known.variables() <= 500)?;
+    let subjects = Subject::all(args)?;
     let out = OutFolder::new(args.out.as_deref())?;
     let jobs: Vec<(u64, Learning)> = (1..=args.seeds)
         .flat_map(|seed| [(seed, Learning::On), (seed, Learning::Off)])
         .collect();
-    let bar = bar_over(tables.len() * jobs.len(), true);
+    let bar = bar_over(subjects.len() * jobs.len(), true);
     let mut measured = Vec::new();
-    for chosen in &mut tables {
+    for subject in &subjects {
         if interrupt.load(Relaxed) {
             break;
         }
-        bar.set_message(chosen.name.clone());
-        measured.push(measure(args, chosen, &jobs, interrupt, &bar)?);
+        bar.set_message(subject.name.clone());
+        measured.push(measure(args, subject, &jobs, interrupt, &bar)?);
     }
     bar.finish_and_clear();
     let (summary, verdict) = summary(&measured);
@@ -104,19 +179,21 @@ two-sided sign test.
 
 fn measure(
     args: &LearningArgs,
-    chosen: &mut ChosenTable,
+    subject: &Subject,
     jobs: &[(u64, Learning)],
     interrupt: &AtomicBool,
     bar: &indicatif::ProgressBar,
 ) -> Result<Measured, Failure> {
-    let learn = learn_args(&chosen.path, &["--threads", "1"])?;
-    let (table, _) = learn.table.load(&chosen.path, |_| {})?;
-    chosen.check(&table);
-    let prepared = learn::prepare(&learn, &table)?;
-    let known = chosen.known.as_ref();
+    let learn = learn_args(Path::new(&subject.name), &["--threads", "1"])?;
+    let prepared = learn::prepare(&learn, &subject.table)?;
+    let known = subject.known.as_ref();
     let optimum = known
         .filter(|known| known.proven)
         .map(|known| known.score - known.tolerance);
+    let cooperation = match args.together {
+        true => Cooperation::On,
+        false => Cooperation::Off,
+    };
     let arrivals = in_parallel(jobs, args.threads, interrupt, bar, |&(seed, learning)| {
         let turns = Turns {
             problem: Arc::clone(&prepared.problem),
@@ -126,7 +203,7 @@ fn measure(
             }),
             chains: args.chains,
             seed,
-            cooperation: Cooperation::On,
+            cooperation,
             episodes: u64::MAX,
             evaluations: args.evaluations / u64::from(args.chains),
             target: optimum,
@@ -145,7 +222,7 @@ fn measure(
         .map(|(_, with, without)| with.score.max(without.score))
         .fold(f64::NEG_INFINITY, f64::max);
     Ok(Measured {
-        name: chosen.name.clone(),
+        name: subject.name.clone(),
         best: known.map_or(found, |known| known.score),
         pairs,
     })
@@ -215,7 +292,8 @@ fn summary(measured: &[Measured]) -> (Grid, String) {
     }
     let verdict = format!(
         "Over all: learning is better in {} pairs of runs, worse in {}, equal in {} (p = {:.3}); of \
-         the equal ones sooner in {}, later in {} (p = {:.3}).",
+         the equal ones sooner in {}, later in {} (p = {:.3}). Better or sooner in {}, worse or \
+         later in {} (p = {:.4}).",
         scores.wins,
         scores.losses,
         scores.ties,
@@ -223,6 +301,9 @@ fn summary(measured: &[Measured]) -> (Grid, String) {
         times.wins,
         times.losses,
         sign_test(times.wins, times.losses),
+        scores.wins + times.wins,
+        scores.losses + times.losses,
+        sign_test(scores.wins + times.wins, scores.losses + times.losses),
     );
     (grid, verdict)
 }

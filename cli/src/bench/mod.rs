@@ -8,6 +8,7 @@ mod growth;
 mod in_turn;
 mod known;
 mod learning;
+mod memory;
 mod paper;
 mod process_cooperation;
 mod processes;

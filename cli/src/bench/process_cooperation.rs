@@ -2,7 +2,7 @@
 //! in lockstep with short rounds, so that episodes are counted the same on any number of cores.
 
 use super::known::ChosenTable;
-use super::processes::{Process, address, words};
+use super::processes::{coordinator, worker};
 use super::statistics::median;
 use super::written::Grid;
 use crate::failure::Failure;
@@ -21,8 +21,8 @@ pub(crate) struct Plan {
     pub(crate) target: f64,
 }
 
-/// Evaluations of a chain between two exchanges: some hundred episodes.
-const ROUND: &str = "50000";
+/// Evaluations of a chain between two exchanges: some fifty episodes.
+const ROUND: &str = "10000";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
@@ -31,13 +31,13 @@ enum Kind {
     Alone,
 }
 
-/// Runs a table and returns a row of results for each kind of run.
+/// Runs a table and returns a row of results for each kind of run, and what they come to.
 pub(crate) fn measure(
     chosen: &ChosenTable,
     plan: &Plan,
     bar: &ProgressBar,
     interrupt: &AtomicBool,
-) -> Result<Grid, Failure> {
+) -> Result<String, Failure> {
     let mut grid = Grid::new(&[
         "table",
         "workers",
@@ -45,7 +45,7 @@ pub(crate) fn measure(
         "median episodes of a chain",
         "ratio",
     ]);
-    let mut of_one = None;
+    let mut medians = Vec::new();
     for kind in [Kind::One, Kind::Together, Kind::Alone] {
         let mut episodes = Vec::new();
         for seed in 1..=plan.seeds {
@@ -60,9 +60,7 @@ pub(crate) fn measure(
             .filter(|episodes| episodes.is_finite())
             .count();
         let middle = median(episodes.iter().copied()).unwrap_or(f64::INFINITY);
-        if kind == Kind::One {
-            of_one = Some(middle);
-        }
+        medians.push(middle);
         let name = match kind {
             Kind::One => "1".to_owned(),
             Kind::Together => format!("{} that exchange", plan.workers),
@@ -75,9 +73,7 @@ pub(crate) fn measure(
                 format!("> {}", plan.limit)
             }
         };
-        let ratio = of_one
-            .map(|one| middle / one)
-            .filter(|ratio| ratio.is_finite());
+        let ratio = Some(middle / medians[0]).filter(|ratio| ratio.is_finite());
         grid.row([
             chosen.name.clone(),
             name,
@@ -86,7 +82,14 @@ pub(crate) fn measure(
             ratio.map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.2}")),
         ]);
     }
-    Ok(grid)
+    let pays = medians[1] < medians[0] && medians[1] < medians[2];
+    let verdict = match pays {
+        true => {
+            "Workers that exchange arrive in fewer episodes than one alone and than those that do not."
+        }
+        false => "Workers that exchange do NOT arrive in fewer episodes than both others.",
+    };
+    Ok(format!("{}\n{verdict}\n", grid.markdown()))
 }
 
 fn run_once(
@@ -98,26 +101,11 @@ fn run_once(
 ) -> Result<f64, Failure> {
     let workers = if kind == Kind::One { 1 } else { plan.workers };
     let place = tempfile::tempdir().map_err(|error| Failure::input(error.to_string()))?;
-    let path = |name: &str| place.path().join(name).display().to_string();
-    let mut args = words(&[
-        "coordinator",
-        "--listen",
-        "127.0.0.1:0",
-        "--when-done",
-        "exit",
-    ]);
-    args.extend(words(&[
-        "--deterministic",
-        "--round-evaluations",
-        ROUND,
-        "--memory",
-        "1GiB",
-    ]));
-    for (flag, value) in [
-        ("--data", chosen.path.display().to_string()),
-        ("--state", path("state")),
-        ("--out", path("out")),
-        ("--address-file", path("address")),
+    let mut flags = vec![
+        ("--when-done", "exit".to_owned()),
+        ("--deterministic", String::new()),
+        ("--round-evaluations", ROUND.to_owned()),
+        ("--memory", "1GiB".to_owned()),
         ("--chains", workers.to_string()),
         ("--seed", seed.to_string()),
         ("--target", plan.target.to_string()),
@@ -125,26 +113,14 @@ fn run_once(
             "--iterations",
             (plan.limit * u64::from(workers)).to_string(),
         ),
-    ] {
-        args.push(format!("{flag}={value}"));
-    }
+    ];
     if kind == Kind::Alone {
-        args.push("--no-cooperation".to_owned());
+        flags.push(("--no-cooperation", String::new()));
     }
-    let coordinator = Process::start(&args, None)?;
-    let url = address(&place.path().join("address"))?;
+    let (coordinator, url) = coordinator(place.path(), &chosen.path, &flags, None)?;
     let mut running = Vec::new();
     for _ in 0..workers {
-        let worker = [
-            "worker",
-            "--threads",
-            "1",
-            "--memory",
-            "512MiB",
-            "--coordinator",
-            &url,
-        ];
-        running.push(Process::start(&words(&worker), None)?);
+        running.push(worker(&url, &[("--memory", "512MiB".to_owned())])?);
     }
     coordinator.wait(|| !interrupt.load(Relaxed))?;
     for worker in running {

@@ -70,7 +70,43 @@ impl Drop for Process {
     }
 }
 
-/// Waits for the address that a coordinator writes.
+/// Starts a coordinator on loopback whose folders `state` and `out` are in `place`; returns it and
+/// where workers connect.
+pub(crate) fn coordinator(
+    place: &Path,
+    data: &Path,
+    flags: &[(&str, String)],
+    core: Option<usize>,
+) -> Result<(Process, String), Failure> {
+    let path = |name: &str| place.join(name).display().to_string();
+    let fixed = [
+        ("--data", data.display().to_string()),
+        ("--listen", "127.0.0.1:0".to_owned()),
+        ("--state", path("state")),
+        ("--out", path("out")),
+        ("--address-file", path("address")),
+    ];
+    let mut args = words(&["coordinator"]);
+    for (flag, value) in fixed.iter().chain(flags) {
+        args.push(match value.as_str() {
+            "" => (*flag).to_owned(),
+            value => format!("{flag}={value}"),
+        });
+    }
+    let process = Process::start(&args, core)?;
+    let url = address(&place.join("address"))?;
+    Ok((process, url))
+}
+
+/// Starts a worker of one thread.
+pub(crate) fn worker(url: &str, flags: &[(&str, String)]) -> Result<Process, Failure> {
+    let mut args = words(&["worker", "--threads=1"]);
+    args.push(format!("--coordinator={url}"));
+    args.extend(flags.iter().map(|(flag, value)| format!("{flag}={value}")));
+    Process::start(&args, None)
+}
+
+/// Waits for the address that a server writes.
 pub(crate) fn address(path: &Path) -> Result<String, Failure> {
     let begun = Instant::now();
     loop {
@@ -80,7 +116,7 @@ pub(crate) fn address(path: &Path) -> Result<String, Failure> {
             return Ok(text.trim().to_owned());
         }
         if begun.elapsed() > Duration::from_secs(30) {
-            return Err(Failure::input("the coordinator did not start within 30 s"));
+            return Err(Failure::input("the server did not start within 30 s"));
         }
         std::thread::sleep(Duration::from_millis(5));
     }

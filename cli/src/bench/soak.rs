@@ -1,11 +1,12 @@
 //! `bench soak`: a cluster on loopback for a long time; the memory of all processes must be flat
 //! after warm-up, and the best score must never go down.
 
-use super::processes::{Process, address, resident, words};
+use super::memory::{MemoryCurve, shown};
+use super::processes::{Process, coordinator, words, worker};
 use super::written::{Grid, OutFolder, heading};
 use crate::failure::Failure;
 use crate::terminal::{Say, print};
-use crate::units::{parse_time, show_bytes, show_time};
+use crate::units::{parse_time, show_time};
 use clap::Args;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -24,11 +25,14 @@ pub(crate) struct SoakArgs {
     /// Workers of one thread each
     #[arg(long, value_name = "N", default_value_t = 4)]
     workers: usize,
-    /// Memory of each worker
-    #[arg(long, value_name = "SIZE", default_value = "192MiB")]
+    /// Memory of each process; a small one, so that caches are full early
+    #[arg(long, value_name = "SIZE", default_value = "128MiB")]
     memory: String,
-    /// How much more memory a process may hold in the end than in the middle of the run
-    #[arg(long, value_name = "PERCENT", default_value_t = 10.0)]
+    /// How often a worker reports without a record
+    #[arg(long, value_name = "TIME", default_value = "2s")]
+    exchange_every: String,
+    /// How much more memory a process may hold in the last third of the run than in the middle one
+    #[arg(long, value_name = "PERCENT", default_value_t = 5.0)]
     growth: f64,
     /// Folder for memory.csv and report.md
     #[arg(long, value_name = "DIR")]
@@ -36,62 +40,48 @@ pub(crate) struct SoakArgs {
 }
 
 const EXAMPLES: &str = "\
-The first half of the run is warm-up; after it no process may grow by more than --growth percent.
+The first third of the run is warm-up: caches and pool fill. After it no process may grow: the
+median of its memory in the last third is at most --growth percent above that in the middle third.
 
 Examples:
   rlbayes bench soak                              (30 minutes, 4 workers, link)
   rlbayes bench soak --time 2m --out soak";
 
-/// What was seen at one time.
-struct Sample {
-    at: f64,
-    memory: Vec<u64>,
-    best: f64,
+/// What was seen over time.
+#[derive(Default)]
+struct Seen {
+    at: Vec<f64>,
+    best: Vec<f64>,
+    exchanges: Vec<u64>,
+    /// Of the coordinator, and of each worker.
+    memory: Vec<MemoryCurve>,
 }
 
 /// Runs the command.
 pub(crate) fn run(args: &SoakArgs, interrupt: &AtomicBool) -> Result<(), Failure> {
     let out = OutFolder::new(args.out.as_deref())?;
     let place = tempfile::tempdir().map_err(|error| Failure::input(error.to_string()))?;
-    let path = |name: &str| place.path().join(name).display().to_string();
-    let mut coordinator = words(&[
-        "coordinator",
-        "--listen",
-        "127.0.0.1:0",
-        "--when-done",
-        "wait",
-    ]);
-    for (flag, value) in [
-        ("--data", args.data.display().to_string()),
-        ("--state", path("state")),
-        ("--out", path("out")),
-        ("--address-file", path("address")),
+    let flags = [
+        ("--when-done", "wait".to_owned()),
         ("--time", format!("{}s", args.time.as_secs() + 3600)),
-    ] {
-        coordinator.push(format!("{flag}={value}"));
-    }
-    let coordinator = Process::start(&coordinator, None)?;
-    let url = address(&place.path().join("address"))?;
+        ("--memory", args.memory.clone()),
+        ("--exchange-every", args.exchange_every.clone()),
+    ];
+    let (coordinator, url) = coordinator(place.path(), &args.data, &flags, None)?;
     let mut processes = vec![coordinator];
     for number in 0..args.workers {
-        let state = format!("--state={}", path(&format!("worker{number}")));
-        let memory = format!("--memory={}", args.memory);
-        let worker = [
-            "worker",
-            "--threads",
-            "1",
-            &state,
-            &memory,
-            "--coordinator",
-            &url,
+        let state = place.path().join(format!("worker{number}"));
+        let flags = [
+            ("--state", state.display().to_string()),
+            ("--memory", args.memory.clone()),
         ];
-        processes.push(Process::start(&words(&worker), None)?);
+        processes.push(worker(&url, &flags)?);
     }
-    let samples = watch(args, &processes, &url, interrupt)?;
+    let seen = watch(args, &processes, &url, interrupt)?;
     if interrupt.load(Relaxed) {
         return Err(Failure::Interrupted);
     }
-    report(args, &samples, &out)
+    report(args, &seen, &out)
 }
 
 fn watch(
@@ -99,117 +89,101 @@ fn watch(
     processes: &[Process],
     url: &str,
     interrupt: &AtomicBool,
-) -> Result<Vec<Sample>, Failure> {
+) -> Result<Seen, Failure> {
     let bar = crate::progress::bar_over(usize::try_from(args.time.as_secs()).unwrap_or(1), true);
     let begun = Instant::now();
     let every = (args.time / 200).max(Duration::from_secs(1));
-    let mut samples: Vec<Sample> = Vec::new();
+    let mut seen = Seen {
+        memory: vec![MemoryCurve::default(); processes.len()],
+        ..Seen::default()
+    };
     while begun.elapsed() < args.time && !interrupt.load(Relaxed) {
         std::thread::sleep(every.min(args.time.saturating_sub(begun.elapsed())));
         bar.set_position(begun.elapsed().as_secs());
-        let memory: Vec<u64> = processes
-            .iter()
-            .map(|process| resident(process.id()))
-            .collect();
-        if memory.contains(&0) {
-            return Err(Failure::input("a process has ended before its time"));
+        for (process, curve) in processes.iter().zip(&mut seen.memory) {
+            if !curve.look(process.id()) {
+                return Err(Failure::input("a process has ended before its time"));
+            }
         }
         let status = Process::start(&words(&["status", url, "--json"]), None)?;
         let printed = status.wait(|| true)?.unwrap_or_default();
-        let best = serde_json::from_str::<serde_json::Value>(&printed)
-            .ok()
-            .and_then(|json| json["best_score"].as_f64())
-            .unwrap_or(f64::NEG_INFINITY);
-        if let Some(last) = samples.last()
-            && best < last.best
+        let status: serde_json::Value = serde_json::from_str(&printed)
+            .map_err(|error| Failure::Bug(format!("{error}: {printed}")))?;
+        let best = status["best_score"].as_f64().unwrap_or(f64::NEG_INFINITY);
+        if let Some(&last) = seen.best.last()
+            && best < last
         {
             return Err(Failure::Bug(format!(
-                "the best went down: {} to {best}",
-                last.best
+                "the best went down: {last} to {best}"
             )));
         }
-        bar.set_message(format!("best {best:.3}, {}", shown(&memory)));
-        samples.push(Sample {
-            at: begun.elapsed().as_secs_f64(),
-            memory,
-            best,
-        });
+        bar.set_message(format!("best {best:.3}"));
+        seen.at.push(begun.elapsed().as_secs_f64());
+        seen.best.push(best);
+        seen.exchanges
+            .push(status["exchanges"].as_u64().unwrap_or(0));
     }
     bar.finish_and_clear();
-    Ok(samples)
+    Ok(seen)
 }
 
-fn report(args: &SoakArgs, samples: &[Sample], out: &OutFolder) -> Result<(), Failure> {
-    let half = samples.len() / 2;
-    let mut grid = Grid::new(&[
-        "process",
-        "in the middle",
-        "at most after it",
-        "in the end",
-        "growth",
-    ]);
-    let mut grown = None;
-    let (Some(middle), Some(last)) = (samples.get(half), samples.last()) else {
+fn report(args: &SoakArgs, seen: &Seen, out: &OutFolder) -> Result<(), Failure> {
+    let (Some(best), Some(exchanges)) = (seen.best.last(), seen.exchanges.last()) else {
         return Err(Failure::input("the run was too short to tell anything"));
     };
-    for process in 0..=args.workers {
-        let name = match process {
-            0 => "coordinator".to_owned(),
-            worker => format!("worker {worker}"),
-        };
-        // The middle is what was held at most in the quarter before it: allocators breathe.
-        let quarter = &samples[half / 2..=half];
-        let base = quarter.iter().map(|sample| sample.memory[process]).max();
-        let base = base.unwrap_or(middle.memory[process]).max(1);
-        let most = samples[half..]
-            .iter()
-            .map(|sample| sample.memory[process])
-            .max();
-        let most = most.unwrap_or(0);
-        #[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
-        let growth = 100.0 * (most as f64 / base as f64 - 1.0);
-        // A few hundred KiB are noise whatever the share.
-        if growth > args.growth && most > base + (1 << 20) {
-            grown = Some(name.clone());
+    let names: Vec<String> = std::iter::once("coordinator".to_owned())
+        .chain((1..=args.workers).map(|worker| format!("worker {worker}")))
+        .collect();
+    let mut grid = Grid::new(&[
+        "process",
+        "median of the middle third",
+        "of the last third",
+        "growth",
+        "at most",
+    ]);
+    let mut grown = None;
+    for (name, curve) in names.iter().zip(&seen.memory) {
+        let ((middle, last), growth) = (curve.thirds(), curve.growth());
+        if growth > args.growth {
+            grown.get_or_insert(name);
         }
         grid.row([
-            name,
-            bytes(base),
-            bytes(most),
-            bytes(last.memory[process]),
+            name.clone(),
+            shown(middle),
+            shown(last),
             format!("{growth:+.1} %"),
+            shown(curve.most()),
         ]);
     }
     let text = format!(
-        "{}\nbest {:.3} after {}\n",
+        "{}\nbest {best:.3} after {}, {exchanges} exchanges\n",
         grid.markdown(),
-        last.best,
-        show_time(args.time)
+        show_time(args.time),
     );
     print(&text)?;
     out.write(
         "report.md",
         &(heading("Memory of a cluster over time") + &text),
     )?;
-    let mut head = vec![
-        "seconds".to_owned(),
-        "best".to_owned(),
-        "coordinator".to_owned(),
-    ];
-    head.extend((1..=args.workers).map(|worker| format!("worker_{worker}")));
-    let mut csv = Grid::new(&head.iter().map(String::as_str).collect::<Vec<_>>());
-    for sample in samples {
-        let figures = sample.memory.iter().map(u64::to_string);
-        csv.row(
-            [format!("{:.1}", sample.at), sample.best.to_string()]
-                .into_iter()
-                .chain(figures),
-        );
+    let head = ["seconds", "best", "exchanges"].into_iter();
+    let head: Vec<&str> = head.chain(names.iter().map(String::as_str)).collect();
+    let mut csv = Grid::new(&head);
+    for at in 0..seen.at.len() {
+        let memory = seen
+            .memory
+            .iter()
+            .map(|curve| curve.samples()[at].to_string());
+        let first = [
+            format!("{:.1}", seen.at[at]),
+            seen.best[at].to_string(),
+            seen.exchanges[at].to_string(),
+        ];
+        csv.row(first.into_iter().chain(memory));
     }
     out.write("memory.csv", &csv.csv())?;
     match grown {
         Some(name) => Err(Failure::Bug(format!(
-            "{name} grew by more than {} percent after warm-up",
+            "{name} grew by more than {} percent between the middle and the last third",
             args.growth
         ))),
         None => {
@@ -217,16 +191,4 @@ fn report(args: &SoakArgs, samples: &[Sample], out: &OutFolder) -> Result<(), Fa
             Ok(())
         }
     }
-}
-
-fn bytes(bytes: u64) -> String {
-    show_bytes(usize::try_from(bytes).unwrap_or(usize::MAX))
-}
-
-fn shown(memory: &[u64]) -> String {
-    memory
-        .iter()
-        .map(|&held| bytes(held))
-        .collect::<Vec<_>>()
-        .join(", ")
 }

@@ -1,26 +1,32 @@
 //! Large networks made of copies of a small one: each tile has fresh names, and some of its roots
 //! depend on a node of an earlier tile.
 
-use rlbayes_common::data::{Schema, SchemaError, Variable};
-use rlbayes_common::graph::{Dag, EdgeError};
+use crate::failure::Failure;
+use rlbayes_common::data::{Schema, Variable};
+use rlbayes_common::graph::Dag;
 use rlbayes_common::ids::{NodeIdx, Seed};
-use rlbayes_common::network::{Cpt, Network, NetworkError};
+use rlbayes_common::io::read_network;
+use rlbayes_common::network::{Cpt, Network, NetworkFile};
 use rlbayes_common::search::Random;
-
-/// Why tiles do not make a network.
-#[derive(Debug)]
-pub(crate) enum TileError {
-    Schema(SchemaError),
-    Edge(EdgeError),
-    Network(NetworkError),
-}
+use std::path::Path;
 
 /// The chance of a root to depend on an earlier tile.
 const CONNECTED: f64 = 0.5;
 
+/// Reads a network that copies are made of.
+pub(crate) fn read_pattern(path: &Path) -> Result<Network, Failure> {
+    match read_network(path).map_err(Failure::input)? {
+        NetworkFile::Parametrised(network) => Ok(network),
+        NetworkFile::Structure(_) => Err(Failure::file(
+            path,
+            "the file has no probabilities to sample from",
+        )),
+    }
+}
+
 /// Lays copies of a network side by side until there are `nodes` nodes; the last copy is cut to
 /// nodes whose parents are in it.
-pub(crate) fn tile(pattern: &Network, nodes: usize, seed: Seed) -> Result<Network, TileError> {
+pub(crate) fn tile(pattern: &Network, nodes: usize, seed: Seed) -> Result<Network, Failure> {
     let mut random = Random::new(seed);
     let size = pattern.dag().nodes();
     let mut variables = Vec::with_capacity(nodes);
@@ -38,8 +44,7 @@ pub(crate) fn tile(pattern: &Network, nodes: usize, seed: Seed) -> Result<Networ
             let original = pattern.schema().variable(node);
             let name = format!("T{number:05}_{}", original.name());
             of_tile[node.index()] = Some(NodeIdx::new(variables.len()));
-            variables
-                .push(Variable::new(name, original.states().to_vec()).map_err(TileError::Schema)?);
+            variables.push(Variable::new(name, original.states().to_vec()).map_err(unmade)?);
         }
         node_of.push(of_tile);
     }
@@ -77,9 +82,9 @@ pub(crate) fn tile(pattern: &Network, nodes: usize, seed: Seed) -> Result<Networ
             });
         }
     }
-    let dag = Dag::from_edges(nodes, edges).map_err(TileError::Edge)?;
-    let schema = Schema::new(variables).map_err(TileError::Schema)?;
-    Network::new(schema, dag, cpts).map_err(TileError::Network)
+    let dag = Dag::from_edges(nodes, edges).map_err(unmade)?;
+    let schema = Schema::new(variables).map_err(unmade)?;
+    Network::new(schema, dag, cpts).map_err(unmade)
 }
 
 /// Returns a distribution like another, with each odds multiplied by a random factor.
@@ -92,29 +97,18 @@ fn shaken(distribution: &[f64], random: &mut Random) -> Vec<f64> {
     weights.into_iter().map(|weight| weight / sum).collect()
 }
 
-impl std::fmt::Display for TileError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Schema(error) => error.fmt(f),
-            Self::Edge(error) => error.fmt(f),
-            Self::Network(error) => error.fmt(f),
-        }
-    }
+fn unmade(error: impl std::fmt::Display) -> Failure {
+    Failure::Bug(format!("tiles do not make a network: {error}"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rlbayes_common::io::read_network;
-    use rlbayes_common::network::NetworkFile;
-    use std::path::Path;
 
     #[test]
     fn tiles_have_the_size_asked_for_and_are_connected() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../data/networks/asia.bif");
-        let NetworkFile::Parametrised(asia) = read_network(Path::new(path)).unwrap() else {
-            panic!("asia has parameters");
-        };
+        let asia = read_pattern(Path::new(path)).unwrap();
         for nodes in [1, 8, 13, 80] {
             let network = tile(&asia, nodes, Seed(3)).unwrap();
             assert_eq!(network.dag().nodes(), nodes);

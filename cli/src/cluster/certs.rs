@@ -56,20 +56,25 @@ pub(crate) fn certs(args: &CertsArgs) -> Result<(), Failure> {
     ca.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
     let ca_cert = ca.self_signed(&ca_key).map_err(bad)?;
     let issuer = Issuer::new(ca, ca_key);
-    let signed = |name: &str, names: Vec<String>, usage| -> Result<(), Failure> {
+    let signed = |name: &str, names: Vec<String>, usages| -> Result<(), Failure> {
         let key = KeyPair::generate().map_err(bad)?;
         let mut params = CertificateParams::new(names).map_err(bad)?;
         params
             .distinguished_name
             .push(DnType::CommonName, format!("RLBayes {name}"));
         params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
-        params.extended_key_usages = vec![usage];
+        params.extended_key_usages = usages;
         let cert = params.signed_by(&key, &issuer).map_err(bad)?;
         write(folder, &format!("{name}.pem"), &cert.pem())?;
         write_secret(folder, &format!("{name}.key"), &key.serialize_pem())
     };
-    signed("server", names, ExtendedKeyUsagePurpose::ServerAuth)?;
-    signed("client", Vec::new(), ExtendedKeyUsagePurpose::ClientAuth)?;
+    let (serves, calls) = (
+        ExtendedKeyUsagePurpose::ServerAuth,
+        ExtendedKeyUsagePurpose::ClientAuth,
+    );
+    // The coordinator's machine asks itself for its health and status.
+    signed("server", names, vec![serves, calls.clone()])?;
+    signed("client", Vec::new(), vec![calls])?;
     write_secret(folder, "ca.key", &issuer.key().serialize_pem())?;
     // Last: it says that the rest is there.
     write(folder, "ca.pem", &ca_cert.pem())?;

@@ -2,7 +2,9 @@
 
 use crate::failure::Failure;
 use clap::Args;
-use rlbayes_worker::grpc_link::{Client, WithToken, client, describe, with_limits};
+use rlbayes_worker::grpc_link::{
+    Client, WithToken, client, describe, is_certificate_problem, with_limits,
+};
 use std::path::{Path, PathBuf};
 use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity};
 
@@ -85,6 +87,7 @@ impl ConnectArgs {
 pub(crate) fn failed(url: &str, status: &tonic::Status) -> Failure {
     let said = format!("{url}: {}", describe(status));
     match status.code() {
+        _ if is_certificate_problem(&said) => Failure::Input(said),
         tonic::Code::Unavailable | tonic::Code::DeadlineExceeded | tonic::Code::Cancelled => {
             Failure::OutOfReach(said)
         }

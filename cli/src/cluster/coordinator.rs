@@ -1,9 +1,9 @@
 //! `rlbayes coordinator`: serves a search to workers until it is over, and its result after that.
 
-use super::block_on;
 use super::connect::{read, read_token};
 use super::result_files::ResultWriter;
 use super::shutdown::Shutdown;
+use super::{address_file, block_on};
 use crate::args::{BudgetArgs, ConstraintArgs, ResourceArgs, ScoreArgs, SearchArgs, TableArgs};
 use crate::failure::Failure;
 use crate::learn::{self, LearnArgs};
@@ -15,7 +15,6 @@ use clap::{Args, ValueEnum};
 use rlbayes_common::elite::Keying;
 use rlbayes_common::identity::search_id;
 use rlbayes_common::ids::Seed;
-use rlbayes_common::io::write_whole;
 use rlbayes_common::snapshot::encode_table;
 use rlbayes_coordinator::event_loop::{EventLoop, Unobserved, Until, Writing};
 use rlbayes_coordinator::service::Service;
@@ -24,6 +23,7 @@ use rlbayes_coordinator::status::About;
 use rlbayes_coordinator::token::Token;
 use rlbayes_coordinator::validator::Validator;
 use rlbayes_coordinator::{guard, http, server, store};
+use rlbayes_proto::convert::{check_description, description_to_wire};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -51,7 +51,8 @@ pub(crate) struct CoordinatorArgs {
     /// Folder for NAME.bif, NAME.json and NAME.svg, renewed when the best improves
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// File that gets the address for workers (see worker --coordinator-file)
+    /// File that gets the address for workers, and at the end that the search is over (see worker
+    /// --coordinator-file)
     #[arg(long, value_name = "FILE")]
     address_file: Option<PathBuf>,
     /// What to do when the search is over: serve the result on, or exit
@@ -133,6 +134,9 @@ Workers: rlbayes worker --coordinator http://HOST:7400 --token-file token
 A time budget counts time in which workers search. SIGTERM saves and exits with 130; the same
 command goes on.";
 
+/// How long a caller may take to prove who it is.
+const HANDSHAKE: Duration = Duration::from_secs(10);
+
 /// Runs the command.
 pub(crate) fn coordinator(args: &CoordinatorArgs) -> Result<(), Failure> {
     let say = Say::new(false);
@@ -176,6 +180,9 @@ pub(crate) fn coordinator(args: &CoordinatorArgs) -> Result<(), Failure> {
         }
     }
     settings.push(("the pace".to_owned(), format!("{pace:?}")));
+    if args.no_cooperation {
+        settings.push(("--no-cooperation".to_owned(), "given".to_owned()));
+    }
     settings.sort();
     let plan = SearchPlan {
         chains,
@@ -198,6 +205,9 @@ pub(crate) fn coordinator(args: &CoordinatorArgs) -> Result<(), Failure> {
     description.data_hash = *blake3::hash(&data).as_bytes();
     description.data_bytes = data.len() as u64;
     description.exchange_every = args.exchange_every;
+    check_description(&description_to_wire(&description)).map_err(|error| {
+        Failure::input(format!("workers cannot be told of this search: {error}"))
+    })?;
     let name = data_name(&args.data);
     let about = About {
         search: description,
@@ -256,8 +266,7 @@ pub(crate) fn coordinator(args: &CoordinatorArgs) -> Result<(), Failure> {
         let scheme = if tls.is_some() { "https" } else { "http" };
         let url = format!("{scheme}://{address}");
         if let Some(path) = &args.address_file {
-            write_whole(path, format!("{url}\n").as_bytes())
-                .map_err(|error| Failure::file(path, error))?;
+            address_file::open(path, &url).map_err(|error| Failure::file(path, error))?;
         }
         say.line(&format!(
             "serving {name} ({} variables, {} rows) on {url}",
@@ -293,14 +302,14 @@ pub(crate) fn coordinator(args: &CoordinatorArgs) -> Result<(), Failure> {
             tokio::spawn(http::serve(web, service.clone(), web_token, end))
         });
         let grpc = tokio::spawn(server::serve(
-            guard::accept(listener),
+            guard::accept(listener, guard::places()),
             service,
             token,
             tls,
             ending(servers_end),
         ));
         let until = match args.when_done {
-            WhenDone::Exit => Until::Finished,
+            WhenDone::Exit => Until::EverybodyKnows,
             WhenDone::Wait => Until::Told,
         };
         let ended = event_loop.run(until, shutdown.clone().asked()).await;
@@ -320,6 +329,11 @@ pub(crate) fn coordinator(args: &CoordinatorArgs) -> Result<(), Failure> {
                     .state
                     .best()
                     .map_or(f64::NEG_INFINITY, |row| row.score.value());
+                if let Some(path) = &args.address_file
+                    && let Err(error) = address_file::close(path)
+                {
+                    say.warn(path, error.to_string());
+                }
                 say.line(&format!("finished: {best:.3}, stopped by {reason}"));
                 Ok(())
             }
@@ -341,7 +355,9 @@ fn tls(args: &CoordinatorArgs) -> Result<Option<ServerTlsConfig>, Failure> {
     let (Some(cert), Some(key)) = (&args.tls_cert, &args.tls_key) else {
         return Ok(None);
     };
-    let mut tls = ServerTlsConfig::new().identity(Identity::from_pem(read(cert)?, read(key)?));
+    let mut tls = ServerTlsConfig::new()
+        .identity(Identity::from_pem(read(cert)?, read(key)?))
+        .timeout(HANDSHAKE);
     if let Some(ca) = &args.tls_ca {
         tls = tls.client_ca_root(Certificate::from_pem(read(ca)?));
     }

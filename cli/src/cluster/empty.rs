@@ -121,7 +121,10 @@ pub(crate) fn empty_server(address_file: &Path) -> Result<(), Failure> {
         write_whole(address_file, format!("http://{address}\n").as_bytes()).map_err(failed)?;
         tonic::transport::Server::builder()
             .add_service(CoordinatorServer::new(EmptyHandler))
-            .serve_with_incoming(rlbayes_coordinator::guard::accept(listener))
+            .serve_with_incoming(rlbayes_coordinator::guard::accept(
+                listener,
+                rlbayes_coordinator::guard::MAX_CONNECTIONS,
+            ))
             .await
             .map_err(|error| Failure::input(error.to_string()))
     })

@@ -1,8 +1,11 @@
 //! The commands of a cluster: the coordinator, its workers, and what people ask it.
 
+mod address_file;
+mod alive;
 mod certs;
 mod connect;
 mod coordinator;
+mod drain;
 mod empty;
 mod people;
 mod result_files;
@@ -12,6 +15,7 @@ mod worker;
 
 pub(crate) use certs::{CertsArgs, certs};
 pub(crate) use coordinator::{CoordinatorArgs, coordinator};
+pub(crate) use drain::{DrainArgs, drain};
 pub(crate) use empty::empty_server;
 pub(crate) use people::{HealthArgs, ResultArgs, StatusArgs, health, result, status, stop};
 pub(crate) use watch::watch;

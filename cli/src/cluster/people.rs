@@ -1,7 +1,7 @@
 //! What people ask a coordinator: status, stop, result, health.
 
-use super::block_on;
 use super::connect::{ConnectArgs, failed};
+use super::{alive, block_on};
 use crate::failure::Failure;
 use crate::output::{Output, OutputOptions};
 use crate::terminal::{Say, print, print_json};
@@ -22,7 +22,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Where the coordinator is.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct AskArgs {
-    /// The coordinator's address, such as http://host:7400
+    /// The coordinator's address, such as http://host:7400 [or RLBAYES_COORDINATOR]
+    #[arg(env = "RLBAYES_COORDINATOR", hide_env = true)]
     pub(crate) url: String,
     #[command(flatten)]
     pub(crate) connect: ConnectArgs,
@@ -57,12 +58,24 @@ pub(crate) struct ResultArgs {
     json: bool,
 }
 
-/// Tells by the exit code whether a coordinator serves: 0 yes, 3 no.
+/// Tells by the exit code whether a coordinator serves, or a worker runs: 0 yes, 3 no.
 #[derive(Args, Clone, Debug)]
-#[command(after_long_help = "Example:\n  rlbayes health http://localhost:7400")]
+#[command(
+    after_long_help = "Examples:\n  rlbayes health http://localhost:7400\n  rlbayes health --worker worker1"
+)]
 pub(crate) struct HealthArgs {
+    /// The state folder of a worker on this machine, to ask about it instead
+    #[arg(long, value_name = "DIR")]
+    worker: Option<PathBuf>,
+    /// The coordinator's address, such as http://host:7400 [or RLBAYES_COORDINATOR]
+    #[arg(
+        env = "RLBAYES_COORDINATOR",
+        hide_env = true,
+        required_unless_present = "worker"
+    )]
+    url: Option<String>,
     #[command(flatten)]
-    ask: AskArgs,
+    connect: ConnectArgs,
 }
 
 impl StatusArgs {
@@ -158,9 +171,13 @@ pub(crate) fn result(args: &ResultArgs) -> Result<(), Failure> {
 
 /// Runs `rlbayes health`.
 pub(crate) fn health(args: &HealthArgs) -> Result<(), Failure> {
-    let AskArgs { url, connect } = &args.ask;
+    if let Some(state) = &args.worker {
+        let age = alive::age(state)?;
+        return print(&format!("running {} ago\n", show_time(age)));
+    }
+    let url = args.url.as_deref().unwrap_or_default();
     let serving = block_on(1, async {
-        let mut client = HealthClient::new(connect.channel(url)?);
+        let mut client = HealthClient::new(args.connect.channel(url)?);
         let asked = HealthCheckRequest {
             service: String::new(),
         };
@@ -175,6 +192,24 @@ pub(crate) fn health(args: &HealthArgs) -> Result<(), Failure> {
             "{url}: the coordinator does not serve"
         )))
     }
+}
+
+/// Says how much is left of the budgets that there are.
+fn budget_left(status: &v1::StatusReply) -> String {
+    if status.state == "finished" {
+        return String::new();
+    }
+    #[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
+    let count = |left: u64, of: &str| format!("{} {of}", show_count(left as f64));
+    let seconds = status.seconds_left.map(Duration::try_from_secs_f64);
+    let left = [
+        seconds.map(|left| show_time(left.unwrap_or_default())),
+        status
+            .evaluations_left
+            .map(|left| count(left, "local scores")),
+        status.iterations_left.map(|left| count(left, "steps")),
+    ];
+    left.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 /// Shows a status to people.
@@ -209,9 +244,9 @@ pub(crate) fn for_people(status: &v1::StatusReply) -> String {
         ),
         None => line("best", "none yet".to_owned()),
     }
-    let left = match status.seconds_left {
-        Some(left) if status.state != "finished" => format!(", at most {} left", time(left)),
-        _ => String::new(),
+    let left = match budget_left(status) {
+        left if left.is_empty() => String::new(),
+        left => format!(", at most {left} left"),
     };
     line(
         "searching",

@@ -37,39 +37,45 @@ impl ResultWriter {
     /// Writes whenever the best improves, until the event loop has ended; then once more.
     pub(super) async fn run(self, mut published: watch::Receiver<Published>) {
         let writer = Arc::new(self);
-        let mut written: Option<(u64, bool)> = None;
+        let mut written = None;
+        let mut refused: Option<String> = None;
         loop {
             let ended = published.changed().await.is_err();
             let view = Arc::clone(&published.borrow_and_update().view);
             let score = view.best.as_ref().map(|row| row.score.value().to_bits());
             let is_over = view.stopped_by.is_some();
-            let now = score.map(|score| (score, is_over));
+            // The last reports raise counts after the stop.
+            let at_the_end = is_over.then_some((view.stage, view.counters));
+            let now = Some((score, at_the_end));
             let changed = now != written || (ended && is_over);
             if changed && (score.is_some() || is_over) {
-                written = now;
                 let writer = Arc::clone(&writer);
-                let written = tokio::task::spawn_blocking(move || writer.write(&view));
-                if let Err(error) = written.await {
-                    tracing::error!(%error, "the result could not be written");
+                let tried = tokio::task::spawn_blocking(move || writer.write(&view)).await;
+                let tried = tried.unwrap_or_else(|error| Err(error.to_string()));
+                // A disk that refuses is tried again, and said once.
+                written = tried.is_ok().then_some(now).flatten();
+                if let Err(why) = &tried
+                    && refused.is_none()
+                {
+                    Say::new(true).warning(&format!("the result cannot be written: {why}"));
                 }
+                refused = tried.err();
             }
             if ended {
                 return;
             }
-            if !is_over {
+            if !is_over || refused.is_some() {
                 tokio::time::sleep(EVERY).await;
             }
         }
     }
 
-    fn write(&self, view: &View) {
+    fn write(&self, view: &View) -> Result<(), String> {
         let best = match &view.best {
             Some(row) => row.clone(),
             None => start_row(&self.prepared.problem),
         };
-        let Ok(dag) = best.structure.to_dag() else {
-            return;
-        };
+        let dag = best.structure.to_dag().map_err(|error| error.to_string())?;
         let scorer = self.prepared.problem.scorer();
         let metrics = self.truth.as_ref().map(|truth| {
             let score = scorer.structure(truth, &mut Default::default());
@@ -84,29 +90,21 @@ impl ResultWriter {
             metrics.as_ref(),
         );
         let json = format!("{json:#}\n");
-        let network = match network_for(&self.table, &dag, self.args.alpha, true) {
-            Ok(network) => network,
-            Err(failure) => {
-                tracing::error!(%failure, "the network could not be fitted");
-                return;
-            }
-        };
+        let network = network_for(&self.table, &dag, self.args.alpha, true)
+            .map_err(|failure| format!("the network could not be fitted: {failure}"))?;
         let bif = write_network(Format::Bif, &network, &WriteOptions::default());
         self.publish.send_replace(Some(Arc::new(ResultFiles {
             json: json.clone(),
             bif: Bytes::from(bif.unwrap_or_default()),
         })));
-        let say = Say::new(true);
         for output in &self.outputs {
             let written = output.write(&network, OutputOptions::default(), |_| {});
-            if let Err(failure) = written {
-                say.warning(&failure.to_string());
-            }
+            written.map_err(|failure| failure.to_string())?;
         }
-        if let Some(path) = &self.json
-            && let Err(error) = write_whole(path, json.as_bytes())
-        {
-            say.warning(&format!("{}: {error}", path.display()));
+        if let Some(path) = &self.json {
+            write_whole(path, json.as_bytes())
+                .map_err(|error| format!("{}: {error}", path.display()))?;
         }
+        Ok(())
     }
 }

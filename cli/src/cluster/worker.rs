@@ -1,9 +1,10 @@
 //! `rlbayes worker`: fetches a search's table from its coordinator and runs chains for it.
 
-use super::block_on;
+use super::address_file::{self, Said};
 use super::connect::ConnectArgs;
 use super::coordinator::WhenDone;
 use super::shutdown::Shutdown;
+use super::{alive, block_on, drain};
 use crate::args::TableArgs;
 use crate::failure::Failure;
 use crate::local::{keep_chain, slice_settings};
@@ -23,9 +24,10 @@ use rlbayes_worker::chain_folder::{Belongs, ChainFolder};
 use rlbayes_worker::chains::ChainMaker;
 use rlbayes_worker::data_store::DataStore;
 use rlbayes_worker::grpc_link::GrpcLink;
-use rlbayes_worker::link::{Joined, Link, LinkError};
+use rlbayes_worker::link::{Joined, Link};
 use rlbayes_worker::session::{self, End, SessionError, SessionSettings, Workshop};
 use rlbayes_worker::threads::Threads;
+use rlbayes_worker::tries::Tries;
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, Hasher};
 use std::path::{Path, PathBuf};
@@ -108,7 +110,7 @@ pub(crate) fn worker(args: &WorkerArgs) -> Result<(), Failure> {
         ),
         None => None,
     };
-    let (incarnation, replaces) = incarnations(state)?;
+    let (incarnation, replaces) = incarnations(state);
     let token = args.connect.token()?;
     let settings = SessionSettings {
         incarnation,
@@ -128,8 +130,11 @@ pub(crate) fn worker(args: &WorkerArgs) -> Result<(), Failure> {
         chains: BTreeMap::new(),
         refused: false,
     };
-    block_on(2, async {
-        let shutdown = Shutdown::on_signals()?;
+    let ended = block_on(2, async {
+        let shutdown = Shutdown::on_signals_or(asked(args))?;
+        if let Some(state) = args.state.clone() {
+            tokio::spawn(async move { alive::give_signs(&state).await });
+        }
         let Some(url) = address(args, shutdown.clone()).await? else {
             return Ok(());
         };
@@ -157,7 +162,11 @@ pub(crate) fn worker(args: &WorkerArgs) -> Result<(), Failure> {
                 }
             }
         }
-    })
+    });
+    if let Some(state) = state {
+        alive::end(state);
+    }
+    ended
 }
 
 fn shown(state: Option<&Path>) -> String {
@@ -171,11 +180,8 @@ async fn address(args: &WorkerArgs, shutdown: Shutdown) -> Result<Option<String>
     };
     let begun = tokio::time::Instant::now();
     while !shutdown.is_asked() {
-        if let Ok(text) = std::fs::read_to_string(path)
-            && let Some(url) = text.lines().next().map(str::trim)
-            && !url.is_empty()
-        {
-            return Ok(Some(url.to_owned()));
+        if let Some(Said::At(url)) = address_file::read(path) {
+            return Ok(Some(url));
         }
         if args
             .give_up_after
@@ -184,9 +190,36 @@ async fn address(args: &WorkerArgs, shutdown: Shutdown) -> Result<Option<String>
             let said = format!("{}: no address appeared", path.display());
             return Err(Failure::OutOfReach(said));
         }
-        tokio::time::sleep(Duration::from_millis(200)).await;
+        tokio::time::sleep(address_file::LOOK_EVERY).await;
     }
     Ok(None)
+}
+
+/// Waits until somebody asks for the end by a file: `rlbayes drain`, or a coordinator that has ended
+/// with its search.
+fn asked(args: &WorkerArgs) -> impl Future<Output = ()> + Send + 'static {
+    let state = args.state.clone();
+    let exits = args.when_done == WhenDone::Exit;
+    let address = args.coordinator_file.clone().filter(|_| exits);
+    async move {
+        let drain = async {
+            match &state {
+                Some(state) => drain::asked(state).await,
+                None => std::future::pending().await,
+            }
+        };
+        let over = async {
+            match &address {
+                Some(path) => address_file::over(path).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            () = drain => {}
+            () = over => tracing::info!("the search is over"),
+        }
+    }
 }
 
 fn failure(url: &str, error: SessionError) -> Failure {
@@ -198,20 +231,22 @@ fn failure(url: &str, error: SessionError) -> Failure {
     }
 }
 
-/// Draws this process's number, and finds that of the worker's last one.
-fn incarnations(state: Option<&Path>) -> Result<(Incarnation, Option<Incarnation>), Failure> {
+/// Draws this process's number, and finds that of the worker's last one. A disk that refuses is no
+/// reason to end: the next process then can't name this one, and its chains wait for its lease.
+fn incarnations(state: Option<&Path>) -> (Incarnation, Option<Incarnation>) {
     // The standard library seeds its hashers from the operating system.
     let drawn = std::hash::RandomState::new().build_hasher().finish();
     let incarnation = Incarnation(drawn | 1);
     let Some(state) = state else {
-        return Ok((incarnation, None));
+        return (incarnation, None);
     };
     let path = state.join("incarnation");
     let before = std::fs::read_to_string(&path).ok();
     let before = before.and_then(|text| u64::from_str_radix(text.trim(), 16).ok());
-    write_whole(&path, format!("{:016x}\n", incarnation.0).as_bytes())
-        .map_err(|error| Failure::file(&path, error))?;
-    Ok((incarnation, before.filter(|&n| n != 0).map(Incarnation)))
+    if let Err(error) = write_whole(&path, format!("{:016x}\n", incarnation.0).as_bytes()) {
+        tracing::warn!(%error, "the worker's number cannot be saved; the search goes on");
+    }
+    (incarnation, before.filter(|&n| n != 0).map(Incarnation))
 }
 
 fn host_name() -> String {
@@ -245,14 +280,16 @@ impl WorkerWorkshop {
         }
     }
 
+    /// Returns the search's table; none if the coordinator has other data by now.
     async fn table(
         &self,
         link: &impl Link,
         search: &SearchDescription,
-    ) -> Result<Arc<Table>, SessionError> {
+        tries: &mut Tries,
+    ) -> Result<Option<Arc<Table>>, SessionError> {
         if let Some((path, table)) = &self.given {
             if table.fingerprint() == search.data_fingerprint {
-                return Ok(Arc::clone(table));
+                return Ok(Some(Arc::clone(table)));
             }
             return Err(SessionError::Workshop(format!(
                 "{}: this is not the coordinator's table (expected the same rows, read with the same flags)",
@@ -261,22 +298,10 @@ impl WorkerWorkshop {
         }
         let warn = |warning| tracing::warn!("{warning}");
         if let Some(table) = self.data.find(search, warn) {
-            return Ok(Arc::new(table));
+            return Ok(Some(Arc::new(table)));
         }
-        let mut attempt = 0;
-        loop {
-            let fetched = link.fetch_data(search).await;
-            match fetched.map(|bytes| self.data.keep(search, &bytes)) {
-                Ok(Ok(table)) => return Ok(Arc::new(table)),
-                Ok(Err(error)) => return Err(SessionError::Workshop(error.to_string())),
-                Err(LinkError::Refused(why)) => return Err(SessionError::Refused(why)),
-                Err(error) => {
-                    tracing::warn!(%error, "the table cannot be fetched");
-                    tokio::time::sleep(rlbayes_worker::backoff::delay(attempt, 0)).await;
-                    attempt += 1;
-                }
-            }
-        }
+        let fetched = self.data.fetch(link, search, tries).await?;
+        Ok(fetched.map(Arc::new))
     }
 
     /// Reads the chains that a state folder has of this search; those of another are dropped.
@@ -309,10 +334,13 @@ impl Workshop for WorkerWorkshop {
         &mut self,
         link: &impl Link,
         joined: &Joined,
-    ) -> Result<(ChainMaker, Threads), SessionError> {
+        tries: &mut Tries,
+    ) -> Result<Option<(ChainMaker, Threads)>, SessionError> {
         let search = &joined.search;
         let workshop = |what: &dyn std::fmt::Display| SessionError::Workshop(what.to_string());
-        let table = self.table(link, search).await?;
+        let Some(table) = self.table(link, search, tries).await? else {
+            return Ok(None);
+        };
         let constraints =
             Constraints::new(&table, &search.constraints).map_err(|error| workshop(&error))?;
         let start = Dag::from_edges(table.nodes(), search.start.iter().copied())
@@ -321,7 +349,7 @@ impl Workshop for WorkerWorkshop {
             return Err(workshop(&"the start network breaks the constraints"));
         }
         let layout = MemoryLayout::new(&table, &search.spec, self.memory);
-        let chains = u32::try_from(joined.welcome.orders.len())
+        let chains = u32::try_from(joined.chains.len())
             .unwrap_or(u32::MAX)
             .max(1);
         if layout.most_chains < chains {
@@ -350,10 +378,10 @@ impl Workshop for WorkerWorkshop {
         tracing::info!(
             worker = %joined.welcome.worker,
             search = %search.id,
-            chains = joined.welcome.orders.len(),
+            chains = joined.chains.len(),
             "joined"
         );
-        Ok((maker, threads))
+        Ok(Some((maker, threads)))
     }
 
     fn checkpointed(&mut self, chain: ChainId) -> Option<SavedChain> {
@@ -375,6 +403,15 @@ impl Workshop for WorkerWorkshop {
     fn keep(&mut self, chain: ChainId, snapshot: &Snapshot) {
         if let Some(folder) = &self.folder {
             keep_chain(folder, chain, snapshot, &mut self.refused);
+        }
+    }
+
+    fn give_up(&mut self, chain: ChainId) {
+        self.chains.remove(&chain);
+        if let Some(folder) = &self.folder
+            && let Err(error) = folder.remove(chain)
+        {
+            tracing::warn!(%chain, %error, "a chain that others run stays");
         }
     }
 }

@@ -158,9 +158,10 @@ impl Pool {
         self.overall.rows.iter().map(|(_, row)| row)
     }
 
-    /// Puts a row back that was stored under "over all chains".
-    pub fn restore_overall(&mut self, row: &EliteRow) {
-        self.overall.merge(self.keying.key(row), row);
+    /// Merges a row of no chain in particular: it counts among the best over all chains. Tells
+    /// whether the pool changed.
+    pub fn merge_overall(&mut self, row: &EliteRow) -> bool {
+        self.overall.merge(self.keying.key(row), row)
     }
 
     /// Returns what makes two rows one.

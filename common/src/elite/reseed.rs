@@ -1,4 +1,4 @@
-//! What a stalled chain gets from the pool: theta-transfer across chains and machines. All draws
+//! What a chain that asks for rows of others gets from the pool: theta-transfer across chains and machines. All draws
 //! come from the search's seed; the chain itself makes something new of the rows.
 
 use super::pool::Pool;

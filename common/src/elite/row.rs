@@ -77,6 +77,17 @@ impl Structure {
         &self.0.families
     }
 
+    /// Returns about how many bytes it holds, families that it shares with others included.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        // A pointer, and behind it two counters and what the allocator adds.
+        const FAMILY: usize = size_of::<Arc<[NodeIdx]>>() + 32;
+        self.families()
+            .iter()
+            .map(|family| FAMILY + size_of_val(&**family))
+            .sum()
+    }
+
     /// Returns the key of its equivalence class.
     #[must_use]
     pub fn class_key(&self) -> StructureKey {

@@ -1,5 +1,6 @@
 //! Files that are there whole or not at all, and broken ones that are set aside.
 
+use crate::failpoint;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -20,7 +21,9 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let (unfinished, mut file) = unfinished_in(folder)?;
     let written = file
         .write_all(bytes)
+        .inspect(|()| failpoint::pass("whole-file-before-sync"))
         .and_then(|()| file.sync_all())
+        .inspect(|()| failpoint::pass("whole-file-before-rename"))
         .and_then(|()| fs::rename(&unfinished, path));
     if written.is_err() {
         // The reason is on its way to the caller.

@@ -99,7 +99,9 @@ impl Budget {
         let since = spent.time.saturating_sub(found_at);
         let stagnated = match self.effective_stagnation()? {
             Stagnation::Time(limit) => since >= limit,
-            Stagnation::Evaluations(limit) => spent.evaluations - found_after >= limit,
+            Stagnation::Evaluations(limit) => {
+                spent.evaluations.saturating_sub(found_after) >= limit
+            }
             Stagnation::AsLongAsItTook => since >= Stagnation::LEAST.max(found_at),
         };
         stagnated.then_some(StoppedBy::Stagnation)
@@ -115,6 +117,20 @@ impl Budget {
             && self.target.is_none();
         self.stagnation
             .or(open_ended.then_some(Stagnation::AsLongAsItTook))
+    }
+
+    /// Returns how many evaluations are left, where they are limited.
+    #[must_use]
+    pub fn evaluations_left(&self, spent: &Spent) -> Option<u64> {
+        let limit = self.evaluations?;
+        Some(limit.saturating_sub(spent.evaluations))
+    }
+
+    /// Returns how many iterations are left, where they are limited.
+    #[must_use]
+    pub fn iterations_left(&self, spent: &Spent) -> Option<u64> {
+        let limit = self.iterations?;
+        Some(limit.saturating_sub(spent.iterations))
     }
 
     /// Returns how long the search may still take at most, as far as that is known.
@@ -231,6 +247,19 @@ mod tests {
         for (budget, reason) in cases {
             assert_eq!(budget.reached(&spent(1, 0)), Some(reason));
         }
+    }
+
+    #[test]
+    fn a_best_that_is_ahead_of_the_count_is_no_stagnation() {
+        let budget = Budget {
+            stagnation: Some(Stagnation::Evaluations(40)),
+            ..Budget::default()
+        };
+        let ahead = Spent {
+            best: Some((LogScore::new(-10.0), Duration::ZERO, 91)),
+            ..spent(1, 0)
+        };
+        assert_eq!(budget.reached(&ahead), None);
     }
 
     #[test]

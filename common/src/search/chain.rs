@@ -20,7 +20,8 @@ pub trait Chain: Send {
     /// Returns what every chain has, to be changed.
     fn core_mut(&mut self) -> &mut ChainCore;
 
-    /// Tells whether the chain wants seeds: its best has not improved for long.
+    /// Tells whether the chain wants seeds: it is time to meet others, or its best has not improved
+    /// for long.
     fn wants_seeds(&self) -> bool {
         false
     }
@@ -77,7 +78,7 @@ pub struct SeedCounts {
     pub received: u64,
     /// Rows that entered the chain's Q-table.
     pub entered: u64,
-    /// Rows that became the current row.
+    /// Rows of other chains that became the current row, or that a new run began from.
     pub made_current: u64,
 }
 

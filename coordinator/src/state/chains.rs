@@ -3,6 +3,7 @@
 use rlbayes_common::exchange::{Answer, ChainCounters, Origin, Snapshot, Standing, StoredChain};
 use rlbayes_common::ids::{Incarnation, WorkerId};
 use rlbayes_common::search::Seeds;
+use std::collections::VecDeque;
 
 /// A chain of the search.
 #[derive(Clone, Debug)]
@@ -44,11 +45,15 @@ pub(super) struct Answered {
 pub(super) struct Counted {
     ended: ChainCounters,
     lives: Vec<(Incarnation, ChainCounters)>,
+    /// Processes whose work is part of `ended`, oldest first: it must not be added again.
+    forgotten: VecDeque<Incarnation>,
 }
 
 impl Counted {
-    /// Of how many worker processes late reports still count.
-    const LIVES: usize = 4;
+    /// Of how many worker processes late reports still add what is new in them.
+    const LIVES: usize = 8;
+    /// Of how many earlier ones it is known that they were counted.
+    const FORGOTTEN: usize = 1024;
 
     /// Takes counters of a worker process and returns what they add.
     pub(super) fn raise(&mut self, by: Incarnation, to: ChainCounters) -> ChainCounters {
@@ -58,17 +63,34 @@ impl Counted {
             *known = raised;
             return added;
         }
+        if self.forgotten.contains(&by) {
+            return ChainCounters::default();
+        }
         if self.lives.len() == Self::LIVES {
-            let (_, oldest) = self.lives.remove(0);
+            let (life, oldest) = self.lives.remove(0);
             self.ended = self.ended.plus(oldest);
+            self.forget(life);
         }
         self.lives.push((by, to));
         to
     }
 
+    /// Notes that a worker process was counted, and how much is not known any more.
+    pub(super) fn forget(&mut self, life: Incarnation) {
+        if self.forgotten.len() == Self::FORGOTTEN {
+            self.forgotten.pop_front();
+        }
+        self.forgotten.push_back(life);
+    }
+
     /// Returns the worker processes of which late reports still count, oldest first.
     pub(super) fn lives(&self) -> &[(Incarnation, ChainCounters)] {
         &self.lives
+    }
+
+    /// Returns the worker processes before these, oldest first.
+    pub(super) fn forgotten(&self) -> impl Iterator<Item = Incarnation> {
+        self.forgotten.iter().copied()
     }
 
     /// Returns the sum.
@@ -141,6 +163,7 @@ impl ChainState {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use std::collections::BTreeMap;
 
     fn evaluations(evaluations: u64) -> ChainCounters {
         ChainCounters {
@@ -152,7 +175,7 @@ mod tests {
     proptest! {
         #[test]
         fn order_and_repetition_do_not_change_the_sum(
-            reports in prop::collection::vec((0u64..3, 0u64..1000), 1..40),
+            reports in prop::collection::vec((0..Counted::LIVES as u64, 0u64..1000), 1..40),
             order in any::<prop::sample::Index>(),
         ) {
             let sum = |reports: &[(u64, u64)]| {
@@ -168,6 +191,25 @@ mod tests {
             other.rotate_left(order.index(reports.len()));
             other.extend(reports.iter().rev());
             prop_assert_eq!(sum(&reports)?, sum(&other)?);
+        }
+
+        #[test]
+        fn work_of_any_number_of_processes_never_counts_twice(
+            reports in prop::collection::vec((0u64..60, 0u64..1000), 1..200),
+        ) {
+            let mut counted = Counted::default();
+            let mut done: BTreeMap<u64, u64> = BTreeMap::new();
+            for &(life, to) in &reports {
+                counted.raise(Incarnation(life), evaluations(to));
+                let known = done.entry(life).or_default();
+                *known = to.max(*known);
+            }
+            let sum = counted.sum().evaluations;
+            prop_assert!(sum <= done.values().sum());
+            for (life, to) in reports {
+                counted.raise(Incarnation(life), evaluations(to));
+            }
+            prop_assert_eq!(counted.sum().evaluations, sum, "late reports add nothing");
         }
     }
 }

@@ -11,6 +11,8 @@ use rlbayes_common::search::StoppedBy;
 pub enum Command {
     /// Store rows that changed the pool.
     StoreRows(Vec<(ChainId, Found, EliteRow)>),
+    /// Store rows that are among the best, of chains that nobody knows.
+    StoreOverall(Vec<EliteRow>),
     /// Store a lockstep chain's state.
     StoreChain(ChainId, StoredChain),
     /// Store how far the search has come.
@@ -36,4 +38,6 @@ pub enum WorkerChange {
     Left,
     /// Its lease ran out.
     Lost,
+    /// The same worker was started again.
+    Replaced,
 }

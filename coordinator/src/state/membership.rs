@@ -21,6 +21,8 @@ const RATE_WINDOW: Duration = Duration::from_secs(3);
 pub(super) struct Membership {
     workers: BTreeMap<WorkerId, Worker>,
     last_id: u64,
+    /// Workers that were lost and may come back.
+    missing: BTreeSet<Incarnation>,
 }
 
 /// A worker process.
@@ -145,6 +147,25 @@ impl Membership {
         }
     }
 
+    /// Notes that a worker was lost.
+    pub(super) fn miss(&mut self, id: WorkerId) {
+        if let Some(worker) = self.workers.get(&id)
+            && self.missing.len() < MAX_WORKERS
+        {
+            self.missing.insert(worker.incarnation);
+        }
+    }
+
+    /// Notes that a worker is back, has left, or will never come back.
+    pub(super) fn heard_of(&mut self, incarnation: Incarnation) {
+        self.missing.remove(&incarnation);
+    }
+
+    /// Tells whether a worker takes part or was lost and may come back.
+    pub(super) fn any_awaited(&self) -> bool {
+        self.alive().next().is_some() || !self.missing.is_empty()
+    }
+
     /// Returns the workers whose lease has run out.
     pub(super) fn overdue(&self, now: Duration) -> Vec<WorkerId> {
         self.alive()
@@ -178,11 +199,13 @@ impl Membership {
     }
 
     /// Decides which chains go to which worker. `holders` are the chains that can run, with who
-    /// has them; chains that `wanted` names for a worker go there if they are free.
+    /// has them; `done` says how many a worker has that have nothing left to do, in place of which
+    /// it gets no new ones; chains that `wanted` names for a worker go there if they are free.
     pub(super) fn share_out(
         &self,
         count: ChainCount,
         holders: &BTreeMap<ChainId, Option<WorkerId>>,
+        done: &BTreeMap<WorkerId, usize>,
         wanted: &[(WorkerId, ChainId)],
         mut new_chain: impl FnMut() -> Option<ChainId>,
     ) -> Vec<Move> {
@@ -207,8 +230,13 @@ impl Membership {
             }
         }
         for (&worker, share) in &mut shares {
+            let done = done.get(&worker).copied().unwrap_or(0);
             while *share > 0 {
-                let Some(chain) = free.pop_first().or_else(&mut new_chain) else {
+                let chain = match free.pop_first() {
+                    None if *share > done => new_chain(),
+                    free => free,
+                };
+                let Some(chain) = chain else {
                     break;
                 };
                 *share -= 1;
@@ -312,7 +340,7 @@ mod tests {
             .collect();
         let mut next = u32::try_from(by.len()).unwrap();
         let mut moves: Vec<(u32, u64)> = members
-            .share_out(count, &held(by), &wanted, || {
+            .share_out(count, &held(by), &BTreeMap::new(), &wanted, || {
                 next += 1;
                 Some(ChainId(next - 1))
             })

@@ -34,13 +34,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use view::Curve;
 
-/// Nats a node by which a chain may be behind the pool's best before it is sent rows to catch up.
-/// On large networks chains improve different regions, and recombining early adds their gains up;
-/// near the end chains differ by less, and are left alone to stay different.
-const LAG_PER_NODE: f64 = 0.5;
-
 /// How long workers have to bring their last reports once the search is over.
 const LAST_REPORTS: Duration = Duration::from_secs(10);
+
+/// How long workers that lost touch may take to hear of the end: their longest pause between two
+/// tries, a connection and a call.
+const FAREWELL: Duration = Duration::from_secs(20);
 
 /// How often the progress is stored while nothing else is.
 const STORE_PROGRESS_EVERY: Duration = Duration::from_secs(2);
@@ -84,8 +83,8 @@ pub struct Progress {
     /// What of it worker processes have done that may report again, free-running: a process counts
     /// up from where it took its chain, before and after the coordinator's restart.
     pub lives: Vec<(ChainId, Incarnation, ChainCounters)>,
-    /// How many chains there are.
-    pub chains: u32,
+    /// Processes before these: what they have done is part of the sum, and known no more.
+    pub forgotten: Vec<(ChainId, Incarnation)>,
     /// Rows sent to chains.
     pub seeds_sent: u64,
     /// Why the search ended, if it did.
@@ -104,6 +103,16 @@ pub enum Refusal {
     /// There is no such chain.
     #[error("there is no chain {0}")]
     UnknownChain(ChainId),
+}
+
+/// The search is to end.
+#[derive(Clone, Copy, Debug)]
+struct Stopped {
+    reason: StoppedBy,
+    /// Since when all that is left to do is to bring the last reports.
+    since: Duration,
+    /// Whether a lockstep round is under way: it is finished first, whoever runs its chains.
+    in_round: bool,
 }
 
 /// The state of one search.
@@ -128,8 +137,10 @@ pub struct State {
     searching_since: Option<Duration>,
     snapshots_at: Duration,
     progress_at: Duration,
-    stopped: Option<(StoppedBy, Duration)>,
+    stopped: Option<Stopped>,
     finished: bool,
+    /// Until when workers that nobody knows of may come: after a restart.
+    strangers_until: Duration,
 }
 
 impl State {
@@ -161,6 +172,7 @@ impl State {
             progress_at: Duration::ZERO,
             stopped: None,
             finished: false,
+            strangers_until: Duration::ZERO,
         }
     }
 
@@ -249,13 +261,29 @@ impl State {
     /// Returns why the search ends, once it does.
     #[must_use]
     pub fn stopped_by(&self) -> Option<StoppedBy> {
-        self.stopped.map(|(reason, _)| reason)
+        self.stopped.map(|stopped| stopped.reason)
+    }
+
+    /// Tells whether chains are still to be run: until the end, and in lockstep until the end of
+    /// the round that it came in.
+    fn has_work(&self) -> bool {
+        !self.finished && self.stopped.is_none_or(|stopped| stopped.in_round)
     }
 
     /// Tells whether the search is over and nobody works on it any more.
     #[must_use]
     pub fn is_finished(&self) -> bool {
         self.finished
+    }
+
+    /// Tells whether the search is over and all workers have heard so, or had time enough to.
+    #[must_use]
+    pub fn everybody_knows(&self, now: Duration) -> bool {
+        let Some(stopped) = self.stopped else {
+            return false;
+        };
+        let all_heard = !self.members.any_awaited() && now >= self.strangers_until;
+        self.finished && (all_heard || now.saturating_sub(stopped.since) >= FAREWELL)
     }
 
     /// Returns the lockstep round under way.

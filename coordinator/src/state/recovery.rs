@@ -3,7 +3,7 @@
 use super::chains::ChainState;
 use super::plan::{ChainCount, Pace, SearchPlan};
 use super::rounds::Rounds;
-use super::{MAX_CHAINS, Progress, State, Stored, WHOEVER};
+use super::{FAREWELL, Progress, State, Stopped, Stored, WHOEVER};
 use rlbayes_common::exchange::{ChainCounters, Snapshot, Standing, StoredChain};
 use rlbayes_common::ids::{ChainId, Incarnation};
 use rlbayes_common::search::StoppedBy;
@@ -20,6 +20,7 @@ impl State {
             chains,
         } = stored;
         let mut state = Self::new(plan);
+        state.strangers_until = FAREWELL;
         if let Some(best) = pool.best() {
             let at = progress.record.as_ref().map_or(Duration::ZERO, |r| r.at);
             state.curve.add(at, best.score);
@@ -30,8 +31,10 @@ impl State {
         state.rounds = Rounds::at(progress.round);
         state.seeds_sent = progress.seeds_sent;
         if let ChainCount::PerThread(_) = plan.chains {
-            for chain in 0..progress.chains.min(MAX_CHAINS) {
-                state.chains.insert(ChainId(chain), ChainState::new());
+            let counted = progress.lives.iter().map(|&(chain, ..)| chain);
+            let with_rows = state.pool.rows_by_chain().map(|(chain, ..)| chain);
+            for chain in counted.chain(with_rows) {
+                state.chains.entry(chain).or_insert_with(ChainState::new);
             }
         }
         // A free-running chain that was started before goes on from the pool.
@@ -40,6 +43,11 @@ impl State {
         }
         match plan.pace {
             Pace::Free => {
+                for (id, life) in progress.forgotten {
+                    if let Some(chain) = state.chains.get_mut(&id) {
+                        chain.counted.forget(life);
+                    }
+                }
                 let mut counted = ChainCounters::default();
                 for (id, life, counters) in progress.lives {
                     if let Some(chain) = state.chains.get_mut(&id) {
@@ -58,10 +66,19 @@ impl State {
         }
         let counted = state.chains.values().map(|chain| chain.counted.sum());
         state.total = counted.fold(state.before, ChainCounters::plus);
+        if let Some(record) = &mut state.record {
+            // A record is stored at once, lockstep chains every few rounds: what was done between
+            // is done again.
+            record.evaluations = record.evaluations.min(state.total.evaluations);
+        }
         if let Some(reason) = progress.stopped_by
             && state.is_end(reason)
         {
-            state.stopped = Some((reason, Duration::ZERO));
+            state.stopped = Some(Stopped {
+                reason,
+                since: Duration::ZERO,
+                in_round: false,
+            });
             state.finished = true;
         } else {
             // Limits may have been raised: chains that had used theirs up go on.
@@ -112,19 +129,29 @@ impl State {
         self.chains.iter().flat_map(of_chain).collect()
     }
 
+    fn forgotten(&self) -> Vec<(ChainId, Incarnation)> {
+        let of_chain = |(&id, chain): (&ChainId, &ChainState)| {
+            let forgotten: Vec<Incarnation> = chain.counted.forgotten().collect();
+            forgotten.into_iter().map(move |life| (id, life))
+        };
+        self.chains.iter().flat_map(of_chain).collect()
+    }
+
     /// Returns how far the search has come, to be stored.
     #[must_use]
     pub fn progress(&self, now: Duration) -> Progress {
+        let (lives, forgotten) = match self.plan.pace {
+            Pace::Free => (self.lives(), self.forgotten()),
+            // A chain's counters are its own.
+            Pace::Lockstep => (Vec::new(), Vec::new()),
+        };
         Progress {
             elapsed: self.elapsed(now),
             record: self.record.clone(),
             round: self.rounds.round(),
             counters: self.total,
-            lives: match self.plan.pace {
-                Pace::Free => self.lives(),
-                Pace::Lockstep => Vec::new(),
-            },
-            chains: self.chains.last_key_value().map_or(0, |(id, _)| id.0 + 1),
+            lives,
+            forgotten,
             seeds_sent: self.seeds_sent,
             stopped_by: self.stopped_by(),
         }

@@ -4,7 +4,7 @@ use super::chains::Held;
 use super::plan::{ChainCount, Pace};
 use super::{Refusal, State, WHOEVER};
 use rlbayes_common::exchange::{
-    Answer, ChainCounters, ChainOrder, Exchange, Origin, Reply, Welcome,
+    Answer, ChainCounters, ChainOrder, Exchange, Origin, Reply, Standing, Welcome,
 };
 use rlbayes_common::ids::{ChainId, Incarnation, WorkerId};
 
@@ -77,7 +77,9 @@ impl State {
         id: ChainId,
         sequence: u64,
     ) -> Option<Answer> {
-        let chain = self.chains.get(&id)?;
+        let Some(chain) = self.chains.get(&id) else {
+            return Some(Answer::Release);
+        };
         let given = chain.answered.as_ref().filter(|last| {
             last.sequence == sequence
                 && (self.plan.pace == Pace::Lockstep || last.incarnation == incarnation)
@@ -98,19 +100,30 @@ impl State {
     }
 
     /// Tells whether the reply to an exchange has all its answers; in lockstep it may have to wait
-    /// for the round's end.
+    /// for the round's end. It does not wait for what the worker itself has yet to tell.
     #[must_use]
     pub fn is_answered(&self, worker: WorkerId, asked: &[(ChainId, u64)]) -> bool {
         self.plan.pace == Pace::Free
             || asked
                 .iter()
                 .all(|&(id, sequence)| self.answer(worker, WHOEVER, id, sequence).is_some())
+            || self.owes_a_report(worker)
     }
 
-    /// Returns the chains that a worker runs.
+    /// Tells whether a worker runs a lockstep chain whose report of this round is not here.
+    fn owes_a_report(&self, worker: WorkerId) -> bool {
+        self.chains.iter().any(|(&id, chain)| {
+            chain.is_held_by(worker)
+                && chain.standing == Standing::Running
+                && !self.rounds.has(id)
+                && !self.unconfirmed.contains(&(worker, id))
+        })
+    }
+
+    /// Returns the chains that a worker runs, without those that are done.
     fn held_by(&self, worker: WorkerId) -> Vec<ChainId> {
         let held = self.chains.iter();
-        held.filter(|(_, chain)| chain.is_held_by(worker))
+        held.filter(|(_, chain)| chain.is_held_by(worker) && chain.standing == Standing::Running)
             .map(|(&id, _)| id)
             .collect()
     }
@@ -125,7 +138,7 @@ impl State {
     }
 
     fn orders(&self, chains: Vec<ChainId>) -> Vec<ChainOrder> {
-        if self.stopped.is_some() {
+        if !self.has_work() {
             return Vec::new();
         }
         let held = chains.into_iter().filter_map(|id| {

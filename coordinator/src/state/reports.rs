@@ -1,12 +1,13 @@
 //! Reports are counted, merged and answered: each at once, or a lockstep round when it is complete.
 
-use super::chains::{Answered, ChainState};
+use super::chains::Answered;
 use super::command::Command;
 use super::plan::{ChainCount, Cooperation, Pace, Snapshots};
-use super::{LAG_PER_NODE, MAX_CHAINS, Record, State, WHOEVER};
-use rlbayes_common::elite::reseed;
+use super::{MAX_CHAINS, Record, State, WHOEVER};
+use rlbayes_common::elite::{EliteRow, reseed};
 use rlbayes_common::exchange::{Answer, ChainCounters, ChainReport, Exchange, Standing};
 use rlbayes_common::ids::{ChainId, Incarnation, WorkerId};
+use rlbayes_common::score::LogScore;
 use rlbayes_common::search::{MIN_GAIN, Seeds, StoppedBy};
 use std::time::Duration;
 
@@ -20,7 +21,8 @@ impl State {
     ) {
         let incarnation = exchange.incarnation;
         for report in exchange.reports {
-            if !self.accept_chain(report.chain) {
+            if !self.chains.contains_key(&report.chain) {
+                self.take_strange(now, report, commands);
                 continue;
             }
             match self.plan.pace {
@@ -30,21 +32,26 @@ impl State {
         }
     }
 
-    /// Tells whether there is such a chain; after the loss of the coordinator's disk, workers know
-    /// chains that it does not.
-    pub(super) fn accept_chain(&mut self, chain: ChainId) -> bool {
-        if self.refuses_chain(chain) {
-            return false;
-        }
-        self.chains.entry(chain).or_insert_with(ChainState::new);
-        true
-    }
-
     pub(super) fn refuses_chain(&self, chain: ChainId) -> bool {
         !self.chains.contains_key(&chain)
-            && (matches!(self.plan.chains, ChainCount::Fixed(_))
-                || chain.0 >= MAX_CHAINS
-                || self.chains.len() >= MAX_CHAINS as usize)
+            && (matches!(self.plan.chains, ChainCount::Fixed(_)) || chain.0 >= MAX_CHAINS)
+    }
+
+    /// Takes the rows of a chain that nobody knows: after the loss of the coordinator's disk
+    /// workers have such chains, until they join with them. Anybody can make numbers up, so a
+    /// report makes no chain.
+    fn take_strange(&mut self, now: Duration, report: ChainReport, commands: &mut Vec<Command>) {
+        if self.refuses_chain(report.chain) {
+            return;
+        }
+        let before = self.best().map(|row| row.score);
+        let rows = report.finds.into_iter().map(|(_, row)| row);
+        let changed: Vec<EliteRow> = rows.filter(|row| self.pool.merge_overall(row)).collect();
+        if !changed.is_empty() {
+            commands.push(Command::StoreOverall(changed));
+        }
+        self.note_record(now, before, commands);
+        self.check_budget(now, commands);
     }
 
     pub(super) fn take_free(
@@ -84,7 +91,7 @@ impl State {
         } else if !is_holder {
             Answer::Release
         } else {
-            let seeds = if wants_seeds || self.lags(id) {
+            let seeds = if wants_seeds {
                 self.seeds_for(id)
             } else {
                 None
@@ -106,6 +113,9 @@ impl State {
         {
             self.stop(now, reason, commands);
         }
+        if is_holder && standing != Standing::Running {
+            self.share_out_lost();
+        }
     }
 
     pub(super) fn take_lockstep(
@@ -116,7 +126,7 @@ impl State {
         commands: &mut Vec<Command>,
     ) {
         let id = report.chain;
-        if report.sequence != self.rounds.round().0 {
+        if report.sequence != self.rounds.round().0 || !self.has_work() {
             // The last round's answer is still there for whoever asks again.
             return;
         }
@@ -169,6 +179,10 @@ impl State {
         {
             self.stop(now, reason, commands);
         }
+        if let Some(stopped) = &mut self.stopped {
+            stopped.in_round = false;
+            stopped.since = now;
+        }
         let snapshot = match self.plan.snapshots {
             Snapshots::Never => false,
             Snapshots::EveryRound => true,
@@ -183,7 +197,7 @@ impl State {
         for (id, sequence, wants_seeds) in wanting {
             // Seeds are drawn even at the end: a search that goes on later needs them.
             let running = self.chains[&id].standing == Standing::Running;
-            let seeds = if running && (wants_seeds || self.lags(id)) {
+            let seeds = if running && wants_seeds {
                 self.seeds_for(id)
             } else {
                 None
@@ -249,6 +263,15 @@ impl State {
         if !changed.is_empty() {
             commands.push(Command::StoreRows(changed));
         }
+        self.note_record(now, before, commands);
+    }
+
+    fn note_record(
+        &mut self,
+        now: Duration,
+        before: Option<LogScore>,
+        commands: &mut Vec<Command>,
+    ) {
         if let Some(best) = self.pool.best()
             && before.is_none_or(|before| best.score.value() > before.value() + MIN_GAIN)
         {
@@ -283,19 +306,6 @@ impl State {
         state.reseeds += 1;
         self.seeds_sent += seeds.rows.len() as u64;
         Some(seeds)
-    }
-
-    /// Tells whether a chain is so far behind the pool's best that it should catch up.
-    pub(super) fn lags(&self, chain: ChainId) -> bool {
-        let (Some(best), Some(own)) = (self.pool.best(), self.pool.best_of(chain)) else {
-            return false;
-        };
-        #[expect(
-            clippy::cast_precision_loss,
-            reason = "at most NodeIdx::MAX_NODES nodes"
-        )]
-        let nodes = best.structure.nodes() as f64;
-        best.score.value() - own.score.value() > LAG_PER_NODE * nodes
     }
 
     /// Tells why the search is over where no chain can go on.

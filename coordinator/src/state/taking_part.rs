@@ -4,8 +4,8 @@ use super::chains::{ChainState, Held};
 use super::command::{Command, WorkerChange};
 use super::membership::{Entered, Move};
 use super::plan::{ChainCount, Pace, Snapshots};
-use super::{LAST_REPORTS, MAX_CHAINS, STORE_PROGRESS_EVERY, State};
-use rlbayes_common::exchange::{Answer, ChainReport, Exchange, Hello, Origin, Standing};
+use super::{LAST_REPORTS, MAX_CHAINS, STORE_PROGRESS_EVERY, State, Stopped};
+use rlbayes_common::exchange::{ChainReport, Exchange, Hello, Origin, Standing};
 use rlbayes_common::ids::{ChainId, WorkerId};
 use rlbayes_common::search::StoppedBy;
 use std::collections::BTreeMap;
@@ -17,12 +17,18 @@ impl State {
             .replaces
             .and_then(|incarnation| self.members.find(incarnation))
         {
-            self.end_worker(now, before, WorkerChange::Lost, commands);
+            self.end_worker(now, before, WorkerChange::Replaced, commands);
+        }
+        if let Some(before) = hello.replaces {
+            self.members.heard_of(before);
         }
         if self.stopped.is_some() {
-            // There is nothing left to do; the reply says so.
+            // There is nothing left to do for it; the reply says so, and brings the last report.
+            // What it ran in a round that is not over goes to others.
+            self.share_out(&[]);
             return;
         }
+        self.members.heard_of(hello.incarnation);
         let Some((worker, entered)) = self.members.enter(now, self.plan.lease, hello) else {
             return;
         };
@@ -34,10 +40,12 @@ impl State {
         if self.searching_since.is_none() {
             self.searching_since = Some(now);
         }
-        if let ChainCount::PerThread(_) = self.plan.chains {
-            // After the loss of the coordinator's disk, workers know chains that it does not.
-            for &chain in &hello.chains {
-                if chain.0 < MAX_CHAINS && self.chains.len() < MAX_CHAINS as usize {
+        if let ChainCount::PerThread(each) = self.plan.chains {
+            // After the loss of the coordinator's disk, workers know chains that it does not: no
+            // more than they were ever given.
+            let most = hello.threads.saturating_mul(each) as usize;
+            for &chain in hello.chains.iter().take(most) {
+                if chain.0 < MAX_CHAINS {
                     self.chains.entry(chain).or_insert_with(|| ChainState {
                         started: true,
                         ..ChainState::new()
@@ -53,6 +61,7 @@ impl State {
     pub(super) fn leave(&mut self, now: Duration, exchange: Exchange, commands: &mut Vec<Command>) {
         self.exchanges += 1;
         let worker = exchange.worker;
+        self.members.heard_of(exchange.incarnation);
         let takes_part = self.members.renew(
             now,
             self.plan.lease,
@@ -118,7 +127,11 @@ impl State {
         if self.stopped.is_some() {
             return;
         }
-        self.stopped = Some((reason, now));
+        self.stopped = Some(Stopped {
+            reason,
+            since: now,
+            in_round: self.plan.pace == Pace::Lockstep,
+        });
         commands.push(Command::StoreProgress);
         if self.plan.pace == Pace::Free {
             commands.push(Command::Halt);
@@ -127,12 +140,16 @@ impl State {
 
     /// The search is over once nobody works on it any more, or has for too long.
     pub(super) fn finish(&mut self, now: Duration, commands: &mut Vec<Command>) {
-        let Some((reason, since)) = self.stopped else {
+        let Some(Stopped {
+            reason,
+            since,
+            in_round,
+        }) = self.stopped
+        else {
             return;
         };
-        let waited = now.saturating_sub(since) >= LAST_REPORTS;
         // A lockstep round is finished, however long it takes, as long as somebody works on it.
-        let hopeless = waited && (self.plan.pace == Pace::Free || self.is_round_over());
+        let hopeless = !in_round && now.saturating_sub(since) >= LAST_REPORTS;
         if !self.finished && (self.members.alive().next().is_none() || hopeless) {
             self.finished = true;
             self.pause_clock(now);
@@ -142,14 +159,6 @@ impl State {
         }
     }
 
-    pub(super) fn is_round_over(&self) -> bool {
-        !self.chains.keys().any(|&chain| self.rounds.has(chain))
-            && self
-                .chains
-                .values()
-                .all(|chain| matches!(&chain.answered, Some(last) if last.answer == Answer::Stop))
-    }
-
     pub(super) fn end_worker(
         &mut self,
         now: Duration,
@@ -157,6 +166,9 @@ impl State {
         change: WorkerChange,
         commands: &mut Vec<Command>,
     ) {
+        if change == WorkerChange::Lost {
+            self.members.miss(worker);
+        }
         self.members.end(worker);
         for chain in self.chains.values_mut() {
             if chain.is_held_by(worker) {
@@ -177,9 +189,18 @@ impl State {
         }
     }
 
+    /// A chain is done: its worker has time for one that nobody runs.
+    pub(super) fn share_out_lost(&mut self) {
+        let is_lost =
+            |chain: &ChainState| chain.held.is_none() && chain.standing == Standing::Running;
+        if self.chains.values().any(is_lost) {
+            self.share_out(&[]);
+        }
+    }
+
     /// Gives chains that nobody runs to workers, and evens out who has how many.
     pub(super) fn share_out(&mut self, wanted: &[(WorkerId, ChainId)]) {
-        if self.stopped.is_some() {
+        if !self.has_work() {
             return;
         }
         // A lockstep chain that has reported stays where it is until the round is over: its
@@ -190,14 +211,22 @@ impl State {
             .filter(|(_, chain)| chain.standing == Standing::Running)
             .map(|(&id, chain)| (id, chain.held.as_ref().map(|held| held.by)))
             .collect();
-        let mut next = self.chains.last_key_value().map_or(0, |(id, _)| id.0 + 1);
+        let mut done: BTreeMap<WorkerId, usize> = BTreeMap::new();
+        for chain in self.chains.values() {
+            if let (Some(held), true) = (&chain.held, chain.standing != Standing::Running) {
+                *done.entry(held.by).or_default() += 1;
+            }
+        }
+        let numbers = match self.plan.chains {
+            ChainCount::Fixed(_) => 0..0,
+            ChainCount::PerThread(_) => 0..MAX_CHAINS,
+        };
+        let mut new = numbers
+            .map(ChainId)
+            .filter(|id| !self.chains.contains_key(id));
         let moves = self
             .members
-            .share_out(self.plan.chains, &holders, wanted, || {
-                let new = matches!(self.plan.chains, ChainCount::PerThread(_)) && next < MAX_CHAINS;
-                next += u32::from(new);
-                new.then(|| ChainId(next - 1))
-            });
+            .share_out(self.plan.chains, &holders, &done, wanted, || new.next());
         for Move { chain, to } in moves {
             let is_new = !self.chains.contains_key(&chain);
             if is_new {

@@ -6,7 +6,7 @@ use rlbayes_common::exchange::{
 };
 use rlbayes_common::graph::Dag;
 use rlbayes_common::ids::{NodeIdx, Seed, WorkerId};
-use rlbayes_common::search::{Budget, SavedChain};
+use rlbayes_common::search::{Budget, SavedChain, Stagnation};
 use rlbayes_common::snapshot::encode_chain;
 
 const NODES: usize = 6;
@@ -452,6 +452,48 @@ fn a_late_report_of_a_lost_worker_merges_like_any_other() {
 }
 
 #[test]
+fn the_end_waits_for_workers_that_lost_touch_but_not_for_ever() {
+    let mut driven = Driven::new(plan(Pace::Free, endless()));
+    let [first, second, third] = [1, 2, 3].map(|worker| driven.join(0, worker));
+    driven.apply(60, Event::Tick);
+    // All are lost. One is back, one is started again, of the last nothing is heard.
+    driven.join(61, 1);
+    let mut again = hello(4);
+    again.replaces = Some(Incarnation(2));
+    driven.apply(61, Event::Join(again));
+    driven.apply(62, Event::Stop(StoppedBy::Stop));
+    for (worker, by) in [(first.worker, 1), (WorkerId(second.worker.0 + 2), 4)] {
+        driven.apply(63, Event::Leave(exchange(worker, by, vec![])));
+    }
+    assert!(driven.state.is_finished());
+    assert!(!driven.state.everybody_knows(seconds(63)));
+    assert!(driven.state.everybody_knows(seconds(62) + FAREWELL));
+    assert_eq!(driven.join(64, 3).stopped_by, Some(StoppedBy::Stop));
+    assert!(
+        !driven.state.everybody_knows(seconds(64)),
+        "its rows are to come"
+    );
+    let last = vec![report(0, 1, 10, &best((0, 1), -5.0))];
+    driven.apply(65, Event::Leave(exchange(third.worker, 3, last)));
+    assert!(driven.state.everybody_knows(seconds(65)));
+    assert_eq!(driven.state.best().unwrap().score, LogScore::new(-5.0));
+}
+
+#[test]
+fn after_a_restart_the_end_waits_for_workers_that_nobody_knows_of() {
+    let plan = plan(Pace::Free, endless());
+    let stored = Stored {
+        pool: Pool::new(plan.keying),
+        progress: State::new(plan).progress(Duration::ZERO),
+        chains: BTreeMap::new(),
+    };
+    let mut state = State::recovered(plan, stored);
+    state.apply(seconds(1), Event::Stop(StoppedBy::Stop));
+    assert!(state.is_finished() && !state.everybody_knows(seconds(1)));
+    assert!(state.everybody_knows(FAREWELL));
+}
+
+#[test]
 fn counters_of_two_worker_processes_add_up() {
     let mut driven = Driven::new(plan(Pace::Free, Budget::default()));
     let first = driven.join(0, 1);
@@ -651,4 +693,237 @@ fn the_best_never_goes_down() {
         assert!(best >= shown);
         shown = best;
     }
+}
+
+/// How a worker goes in the middle of a round.
+#[derive(Clone, Copy, Debug)]
+enum Goes {
+    /// Nothing is heard of it any more.
+    Lost,
+    /// It says goodbye.
+    Drained,
+    /// It is started again.
+    Replaced,
+}
+
+#[test]
+fn a_lockstep_round_that_a_stop_came_in_is_finished_by_those_who_are_left() {
+    for goes in [Goes::Lost, Goes::Drained, Goes::Replaced] {
+        let mut driven = Driven::new(plan(Pace::Lockstep, endless()));
+        let first = driven.join(0, 1);
+        let all = (0..3).map(|chain| report(chain, 0, 10, &[])).collect();
+        driven.exchange(1, &first, 1, all).unwrap();
+        let second = driven.join(1, 2);
+        assert_eq!(chains_of(&second.orders), [2]);
+        driven.apply(2, Event::Stop(StoppedBy::Stop));
+        driven
+            .exchange(9, &first, 1, vec![report(0, 1, 20, &[])])
+            .unwrap();
+        match goes {
+            Goes::Lost => driven.apply(12, Event::Tick),
+            Goes::Drained => driven.apply(12, Event::Leave(exchange(second.worker, 2, vec![]))),
+            Goes::Replaced => {
+                let mut again = hello(3);
+                again.replaces = Some(Incarnation(2));
+                driven.apply(12, Event::Join(again))
+            }
+        };
+        let reply = driven.exchange(13, &first, 1, vec![]).unwrap();
+        assert_eq!(reply.stopped_by, Some(StoppedBy::Stop));
+        assert!(chains_of(&reply.orders).contains(&2), "{goes:?}: {reply:?}");
+        let rest = vec![report(1, 1, 20, &[]), report(2, 1, 20, &[])];
+        let reply = driven.exchange(40, &first, 1, rest).unwrap();
+        assert!(
+            reply.answers.iter().all(|(.., told)| *told == Answer::Stop),
+            "{goes:?}: {reply:?}"
+        );
+        assert_eq!(answered(&reply), [1, 2], "{goes:?}");
+        assert_eq!(driven.state.round(), Round(2));
+        assert!(
+            !driven.state.is_finished(),
+            "the last reports have their time from the round's end on"
+        );
+        driven.apply(41, Event::Leave(exchange(first.worker, 1, vec![])));
+        assert!(driven.state.is_finished(), "{goes:?}");
+    }
+}
+
+#[test]
+fn an_order_that_a_stop_overtook_is_told_all_the_same() {
+    let mut driven = Driven::new(plan(Pace::Lockstep, endless()));
+    let first = driven.join(0, 1);
+    let second = driven.join(0, 2);
+    driven.apply(1, Event::Leave(exchange(first.worker, 1, vec![])));
+    driven.apply(1, Event::Stop(StoppedBy::Time));
+    let reply = driven.exchange(2, &second, 2, vec![]).unwrap();
+    assert_eq!(chains_of(&reply.orders), [0, 1, 2]);
+}
+
+#[test]
+fn a_round_that_nobody_finished_is_no_part_of_a_finished_search() {
+    let mut driven = Driven::new(plan(Pace::Lockstep, endless()));
+    let worker = driven.join(0, 1);
+    driven.apply(1, Event::Stop(StoppedBy::Stop));
+    driven.apply(20, Event::Tick);
+    assert!(driven.state.is_finished());
+    let late = (0..3).map(|chain| report(chain, 0, 10, &best((0, 1), -5.0)));
+    let refused = driven.exchange(21, &worker, 1, late.collect());
+    assert_eq!(refused, Err(Refusal::UnknownWorker));
+    assert_eq!(driven.state.round(), Round(0));
+    assert!(driven.state.best().is_none());
+}
+
+#[test]
+fn a_record_that_is_newer_than_the_stored_chains_does_not_end_the_search() {
+    let budget = Budget {
+        stagnation: Some(Stagnation::Evaluations(40)),
+        ..Budget::default()
+    };
+    let plan = SearchPlan {
+        snapshots: Snapshots::Every(seconds(100)),
+        ..plan(Pace::Lockstep, budget)
+    };
+    let mut driven = Driven::new(plan);
+    let worker = driven.join(0, 1);
+    let round = |round: u64, score: f64| {
+        let finds = best((0, 1), score);
+        let reports = (0..3).map(|chain| report(chain, round, 10 * (round + 1), &finds));
+        reports.collect::<Vec<_>>()
+    };
+    driven.exchange(101, &worker, 1, round(0, -9.0)).unwrap();
+    let chains = driven.state.stored_chains().collect();
+    driven.exchange(102, &worker, 1, round(1, -5.0)).unwrap();
+    assert!(driven.state.record().unwrap().evaluations > 30);
+    let stored = Stored {
+        pool: driven.state.pool().clone(),
+        progress: driven.state.progress(seconds(102)),
+        chains,
+    };
+    let mut state = State::recovered(plan, stored);
+    assert_eq!(state.counters().evaluations, 30);
+    assert_eq!(state.record().unwrap().evaluations, 30);
+    state.apply(seconds(0), Event::Tick);
+    assert_eq!(state.stopped_by(), None);
+}
+
+#[test]
+fn chains_that_somebody_made_up_take_no_places_and_are_not_stored() {
+    let open = SearchPlan {
+        chains: ChainCount::PerThread(2),
+        ..plan(Pace::Free, endless())
+    };
+    let mut driven = Driven::new(open);
+    let first = driven.join(0, 1);
+    assert_eq!(chains_of(&first.orders), [0, 1]);
+    let made_up = vec![report(MAX_CHAINS - 1, 0, 10, &best((0, 1), -5.0))];
+    let reply = driven.exchange(1, &first, 1, made_up).unwrap();
+    assert_eq!(reply.answers[0].2, Answer::Release, "it is told to let go");
+    assert_eq!(driven.state.chain_count(), 2);
+    assert_eq!(driven.state.counters().evaluations, 0);
+    let stored = driven.commands.iter();
+    assert_eq!(
+        stored
+            .filter(|command| matches!(command, Command::StoreOverall(rows) if rows.len() == 1))
+            .count(),
+        1,
+        "its row is as good as any other"
+    );
+    assert_eq!(driven.state.best().unwrap().score, LogScore::new(-5.0));
+
+    let mut second = hello(2);
+    second.chains = (0..1000).map(|at| ChainId(MAX_CHAINS - 1 - at)).collect();
+    driven.apply(2, Event::Join(second));
+    assert_eq!(driven.state.chain_count(), 4, "no more than it can run");
+    let third = driven.join(3, 3);
+    assert_eq!(chains_of(&third.orders), [2, 3]);
+    assert!(restarted(&driven).state.chain_count() <= 6);
+}
+
+#[test]
+fn a_restart_knows_the_chains_that_have_done_something() {
+    let open = SearchPlan {
+        chains: ChainCount::PerThread(2),
+        ..plan(Pace::Free, endless())
+    };
+    let mut driven = Driven::new(open);
+    let mut back = hello(9);
+    back.chains = vec![ChainId(40), ChainId(41)];
+    driven.apply(0, Event::Join(back));
+    let worker = driven.state.welcome(Incarnation(9)).unwrap();
+    let reports = vec![
+        report(40, 0, 10, &best((0, 1), -5.0)),
+        report(41, 0, 20, &[]),
+    ];
+    driven.exchange(1, &worker, 9, reports).unwrap();
+    let mut again = restarted(&driven);
+    assert_eq!(again.state.counters().evaluations, 30);
+    let other = again.join(1, 10);
+    assert_eq!(chains_of(&other.orders), [40, 41]);
+}
+
+#[test]
+fn a_late_report_of_a_process_of_long_ago_counts_once_also_after_a_restart() {
+    let mut driven = Driven::new(plan(Pace::Free, endless()));
+    for life in 1..=30 {
+        let mut next = hello(life);
+        next.replaces = (life > 1).then(|| Incarnation(life - 1));
+        driven.apply(life, Event::Join(next));
+        let worker = driven.state.welcome(Incarnation(life)).unwrap();
+        let reports = vec![report(0, 0, 100, &[])];
+        driven.exchange(life, &worker, life, reports).unwrap();
+    }
+    assert_eq!(driven.state.counters().evaluations, 3000);
+    for _ in 0..2 {
+        for life in 1..=30 {
+            let late = exchange(WorkerId(life), life, vec![report(0, 0, 100, &[])]);
+            driven.apply(31, Event::Exchange(late));
+        }
+        assert_eq!(driven.state.counters().evaluations, 3000);
+        driven = restarted(&driven);
+    }
+}
+
+#[test]
+fn a_lost_workers_chains_are_run_by_one_whose_own_are_done() {
+    let open = SearchPlan {
+        chains: ChainCount::PerThread(2),
+        ..plan(Pace::Free, endless())
+    };
+    let mut driven = Driven::new(open);
+    let first = driven.join(0, 1);
+    driven.join(0, 2);
+    driven.exchange(9, &first, 1, vec![]).unwrap();
+    driven.apply(11, Event::Tick);
+    let done = |chain| ChainReport {
+        standing: Standing::Exhausted,
+        ..report(chain, 0, 10, &[])
+    };
+    let reply = driven.exchange(12, &first, 1, vec![done(0)]).unwrap();
+    assert_eq!(chains_of(&reply.orders), [1, 2]);
+    let reply = driven.exchange(13, &first, 1, vec![done(1)]).unwrap();
+    assert_eq!(chains_of(&reply.orders), [2, 3]);
+    let reply = driven.exchange(14, &first, 1, vec![done(2)]).unwrap();
+    assert_eq!(reply.stopped_by, None);
+    assert_eq!(driven.state.chain_count(), 4, "no new chains");
+    let reply = driven.exchange(15, &first, 1, vec![done(3)]).unwrap();
+    assert_eq!(reply.stopped_by, Some(StoppedBy::Exhausted));
+}
+
+#[test]
+fn the_view_says_what_is_left_of_counted_budgets() {
+    let limits = Budget {
+        evaluations: Some(100),
+        iterations: Some(50),
+        ..Budget::default()
+    };
+    let mut driven = Driven::new(plan(Pace::Free, limits));
+    let worker = driven.join(0, 1);
+    let reports = vec![report(0, 0, 30, &[])];
+    driven.exchange(1, &worker, 1, reports).unwrap();
+    let view = driven.state.view(seconds(1), None);
+    assert_eq!(view.evaluations_left, Some(70));
+    assert_eq!(view.iterations_left, Some(47));
+    let open = State::new(plan(Pace::Free, Budget::default()));
+    let view = open.view(seconds(1), None);
+    assert_eq!((view.evaluations_left, view.iterations_left), (None, None));
 }

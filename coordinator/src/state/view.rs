@@ -38,6 +38,10 @@ pub struct View {
     pub stopped_by: Option<StoppedBy>,
     /// How long it may still take, as far as that is known.
     pub time_left: Option<Duration>,
+    /// How many evaluations are left, where they are limited.
+    pub evaluations_left: Option<u64>,
+    /// How many iterations are left, where they are limited.
+    pub iterations_left: Option<u64>,
     /// The lockstep round under way.
     pub round: Round,
     /// The workers.
@@ -131,6 +135,8 @@ impl State {
             exchanges: self.exchanges,
             stopped_by: self.stopped_by(),
             time_left: self.plan.budget.time_left(&spent),
+            evaluations_left: self.plan.budget.evaluations_left(&spent),
+            iterations_left: self.plan.budget.iterations_left(&spent),
             round: self.rounds.round(),
             workers: self
                 .members

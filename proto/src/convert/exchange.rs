@@ -1,8 +1,9 @@
 //! Hellos, exchanges, orders and replies.
 
-use super::rows::{row_to_wire, seeds_from_wire, seeds_to_wire};
+use super::rows::{EDGE_BYTES, row_to_wire, seeds_from_wire, seeds_to_wire};
 use super::{WireError, at_most, fixed};
-use crate::{PROTOCOL_VERSION, v1};
+use crate::{MAX_FINDS, MAX_LIST_BYTES, MAX_REPORTS, PROTOCOL_VERSION, v1};
+use prost::Message;
 use rlbayes_common::elite::{EliteRow, Found};
 use rlbayes_common::exchange::{
     Answer, ChainCounters, ChainOrder, ChainReport, Exchange, Hello, Origin, Reply, Snapshot,
@@ -12,8 +13,6 @@ use rlbayes_common::ids::{ChainId, Incarnation, SearchId, WorkerId};
 use rlbayes_common::search::{SeedCounts, StoppedBy};
 use std::time::Duration;
 
-const MOST_REPORTS: usize = 4096;
-const MOST_FINDS: usize = 65;
 const MOST_CHAINS: usize = 65_536;
 const MOST_HOST_BYTES: usize = 255;
 const MOST_VERSION_BYTES: usize = 64;
@@ -94,10 +93,10 @@ pub fn exchange_from_wire(
     mut row: impl FnMut(&v1::Row) -> Result<Option<EliteRow>, WireError>,
     mut state: impl FnMut(ChainId, [u8; 32]) -> Option<Snapshot>,
 ) -> Result<Exchange, WireError> {
-    at_most("reports", exchange.reports.len(), MOST_REPORTS)?;
+    at_most("reports", exchange.reports.len(), MAX_REPORTS)?;
     let mut reports = Vec::with_capacity(exchange.reports.len());
     for report in exchange.reports {
-        at_most("finds", report.finds.len(), MOST_FINDS)?;
+        at_most("finds", report.finds.len(), MAX_FINDS)?;
         let chain = ChainId(report.chain);
         let standing = report.standing();
         let mut finds = Vec::with_capacity(report.finds.len());
@@ -143,6 +142,40 @@ pub fn exchange_from_wire(
             .map(statistics_from_wire)
             .unwrap_or_default(),
     })
+}
+
+/// Returns how many bytes a row of a report takes at most.
+#[must_use]
+pub fn find_bytes(row: &EliteRow) -> usize {
+    const BESIDES: usize = 32;
+    let families = row.structure.families();
+    let edges: usize = families.iter().map(|family| family.len()).sum();
+    BESIDES + EDGE_BYTES * edges
+}
+
+/// Returns how many bytes a report takes at most.
+#[must_use]
+pub fn report_bytes(report: &ChainReport) -> usize {
+    const BESIDES: usize = 192;
+    let finds = report.finds.iter().map(|(_, row)| find_bytes(row));
+    BESIDES + finds.sum::<usize>()
+}
+
+/// Takes items from the front of a list for as long as they fit [`MAX_LIST_BYTES`]; one always
+/// does.
+pub fn fitting<T: Message>(items: impl Iterator<Item = T>) -> Vec<T> {
+    // What says which field it is, and its length.
+    const BESIDES: usize = 6;
+    let mut bytes = 0;
+    let mut taken = Vec::new();
+    for item in items {
+        bytes += BESIDES + item.encoded_len();
+        if bytes > MAX_LIST_BYTES && !taken.is_empty() {
+            break;
+        }
+        taken.push(item);
+    }
+    taken
 }
 
 fn report_to_wire(report: &ChainReport) -> v1::ChainReport {
@@ -271,16 +304,16 @@ pub fn order_from_wire(order: &v1::ChainOrder, nodes: usize) -> Result<ChainOrde
     })
 }
 
-/// Writes a reply.
+/// Writes a reply: as many answers and orders as fit. Who misses an answer asks again, and orders
+/// are told until they are taken up.
 #[must_use]
 pub fn reply_to_wire(reply: &Reply, refused: Vec<String>) -> v1::ExchangeReply {
+    let answers = reply.answers.iter();
     v1::ExchangeReply {
-        answers: reply
-            .answers
-            .iter()
-            .map(|(chain, sequence, answer)| answer_to_wire(*chain, *sequence, answer))
-            .collect(),
-        orders: reply.orders.iter().map(order_to_wire).collect(),
+        answers: fitting(
+            answers.map(|(chain, sequence, answer)| answer_to_wire(*chain, *sequence, answer)),
+        ),
+        orders: fitting(reply.orders.iter().map(order_to_wire)),
         lease_millis: u64::try_from(reply.lease.as_millis()).unwrap_or(u64::MAX),
         stopped_by: reply.stopped_by.map_or("", StoppedBy::as_str).to_owned(),
         refused,

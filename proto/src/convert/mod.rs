@@ -5,11 +5,11 @@ mod rows;
 mod search;
 
 pub use exchange::{
-    exchange_from_wire, exchange_to_wire, hello_from_wire, hello_to_wire, order_from_wire,
-    order_to_wire, reply_from_wire, reply_to_wire,
+    exchange_from_wire, exchange_to_wire, find_bytes, fitting, hello_from_wire, hello_to_wire,
+    order_from_wire, order_to_wire, reply_from_wire, reply_to_wire, report_bytes,
 };
 pub use rows::{row_digest, row_from_wire, row_to_wire, seeds_from_wire, seeds_to_wire};
-pub use search::{description_from_wire, description_to_wire};
+pub use search::{check_description, description_from_wire, description_to_wire};
 
 use thiserror::Error;
 
@@ -59,6 +59,16 @@ pub enum WireError {
     /// A score is not a number.
     #[error("a score is not a number")]
     Score,
+    /// A part of a message is too large for it.
+    #[error("{name} takes {found} bytes of a message (expected at most {most})")]
+    TooLarge {
+        /// Which part.
+        name: &'static str,
+        /// How many bytes it has.
+        found: usize,
+        /// How many it may have.
+        most: usize,
+    },
     /// A setting makes no sense.
     #[error("{0}")]
     Setting(String),

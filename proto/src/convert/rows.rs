@@ -10,7 +10,7 @@ use rlbayes_common::search::Seeds;
 
 const MOST_EDGES: usize = 65_536;
 const MOST_SEEDS: usize = 8;
-const EDGE_BYTES: usize = 4;
+pub(super) const EDGE_BYTES: usize = 4;
 
 /// Writes a row.
 #[must_use]

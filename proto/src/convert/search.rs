@@ -2,14 +2,15 @@
 
 use super::rows::{edges_from_wire, edges_to_wire};
 use super::{WireError, at_most, fixed};
-use crate::v1;
+use crate::{MAX_SEARCH_BYTES, v1};
+use prost::Message;
 use rlbayes_common::exchange::SearchDescription;
 use rlbayes_common::ids::{NodeIdx, SearchId, Seed};
 use rlbayes_common::score::{LogScore, ScoreSpec};
 use rlbayes_common::search::{NamedConstraints, SearchSpec};
 use std::time::Duration;
 
-const MOST_NAMES: usize = 65_536;
+const MOST_NAMES: usize = 262_144;
 const MOST_SETTINGS: usize = 32;
 
 /// Writes a search.
@@ -52,11 +53,36 @@ pub fn description_to_wire(search: &SearchDescription) -> v1::Search {
     }
 }
 
+/// Checks that workers can be told of a search.
+///
+/// # Errors
+/// If its constraints are too many, or too large for a message.
+pub fn check_description(search: &v1::Search) -> Result<(), WireError> {
+    if let Some(constraints) = &search.constraints {
+        at_most("constraints", count_names(constraints), MOST_NAMES)?;
+    }
+    let found = search.encoded_len();
+    if found > MAX_SEARCH_BYTES {
+        return Err(WireError::TooLarge {
+            name: "the search with its constraints",
+            found,
+            most: MAX_SEARCH_BYTES,
+        });
+    }
+    Ok(())
+}
+
+fn count_names(constraints: &v1::Constraints) -> usize {
+    let in_tiers: usize = constraints.tiers.iter().map(|tier| tier.names.len()).sum();
+    in_tiers + 2 * (constraints.required.len() + constraints.forbidden.len())
+}
+
 /// Reads a search.
 ///
 /// # Errors
 /// If a field is missing or out of range.
 pub fn description_from_wire(search: v1::Search) -> Result<SearchDescription, WireError> {
+    check_description(&search)?;
     let setting = |error: &dyn std::fmt::Display| WireError::Setting(error.to_string());
     let score = search.score.ok_or(WireError::Missing("score"))?;
     let name = score.name.parse().map_err(|error| setting(&error))?;
@@ -89,7 +115,7 @@ pub fn description_from_wire(search: v1::Search) -> Result<SearchDescription, Wi
         data_bytes: search.data_bytes,
         nodes,
         score,
-        constraints: constraints_from_wire(search.constraints.unwrap_or_default())?,
+        constraints: constraints_from_wire(search.constraints.unwrap_or_default()),
         start: edges_from_wire(&start.edges, nodes)?,
         spec,
         seed: Seed(search.seed),
@@ -127,25 +153,22 @@ fn constraints_to_wire(constraints: &NamedConstraints) -> v1::Constraints {
     }
 }
 
-fn constraints_from_wire(constraints: v1::Constraints) -> Result<NamedConstraints, WireError> {
+fn constraints_from_wire(constraints: v1::Constraints) -> NamedConstraints {
     let tiers: Vec<Vec<String>> = constraints
         .tiers
         .into_iter()
         .map(|tier| tier.names)
         .collect();
-    let names = tiers.iter().map(Vec::len).sum::<usize>()
-        + 2 * (constraints.required.len() + constraints.forbidden.len());
-    at_most("constraints", names, 4 * MOST_NAMES)?;
     let edges = |edges: Vec<v1::NamedEdge>| {
         edges
             .into_iter()
             .map(|edge| (edge.from, edge.to))
             .collect::<Vec<_>>()
     };
-    Ok(NamedConstraints {
+    NamedConstraints {
         required: edges(constraints.required),
         forbidden: edges(constraints.forbidden),
         tiers,
         max_parents: constraints.max_parents.map(|most| most as usize),
-    })
+    }
 }

@@ -1,5 +1,5 @@
 //! Exploration bursts, one function each: short disturbances of a local optimum from which the
-//! next climb starts. A burst has a kind and a place; what it brought is credited to both.
+//! next climb starts. A burst has a kind and a place.
 
 use crate::graph::Dag;
 use crate::ids::NodeIdx;
@@ -131,6 +131,11 @@ impl Explorer {
                 }
             }
         }
+    }
+
+    /// Returns the nodes of the region that was dropped last.
+    pub fn region(&self) -> &[NodeIdx] {
+        &self.members
     }
 
     /// Collects a random connected region.

@@ -1,18 +1,27 @@
 //! RLBayes, the default search: the paper's parts (rows, benefits, explore or exploit, a bounded
-//! table, theta-transfer) arranged in episodes. An episode is: a walk inside the equivalence class,
-//! a short burst of exploration whose place the Q-table draws, exploitation (the climb, best
-//! benefit first), the table's update, and acceptance by the chain's temperature.
+//! table, theta-transfer) arranged in episodes and runs.
 //!
-//! A chain whose best has not improved for long transfers: to rows of others where it is sent
-//! some, else to a row of its own table. It drops a region of that row, climbs, and recombines.
+//! An episode is: a walk inside the equivalence class, a short burst of exploration, exploitation
+//! (the climb, best benefit first), and acceptance by the chain's temperature. A run is many
+//! episodes: it drops a region of the row that the Q-table has the chain explore, keeps its bursts
+//! to that region and to what it changes, and ends when its best optimum has not improved for a
+//! while. Its return is then credited to the row, group of families by group of families (see
+//! `q_table`), and the next run starts from there.
+//!
+//! Chains meet often: a child of a chain's row and another's is taken where it is better than both,
+//! which brings something new. Every other chain makes its first run alone: chains that meet from
+//! the start climb the same hill. A chain whose row has not improved for long transfers: it takes
+//! over whatever another's row has that is better, or goes to another row of its own table.
 
 mod explore;
+mod params;
 mod q_table;
 mod recombine;
 #[cfg(test)]
 mod tests;
 
 pub use explore::{BurstKind, Explorer, walk_in_class};
+pub use params::{ChainRank, Learning, RlBayesParams};
 pub use recombine::recombine;
 
 use super::chain::{Chain, ChainCore, SavedChain, Seeds, StepOutcome, UnfitState};
@@ -24,55 +33,6 @@ use crate::graph::Dag;
 use crate::ids::{NodeIdx, Seed};
 use q_table::QTable;
 
-/// The settings of the default search.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct RlBayesParams {
-    /// Nats: how much worse an optimum the hottest chain accepts with probability 1/e. The first
-    /// chain has temperature 0, the others lie evenly between.
-    pub temperature: f64,
-    /// Probability that a stalled chain without seeds goes back to its best row, not to another.
-    pub theta: f64,
-    /// Rows of the Q-table.
-    pub table_rows: usize,
-    /// Episodes without a better optimum after which a chain counts as stalled.
-    pub stall: u64,
-    /// Share of the nodes whose edges are dropped on a transfer.
-    pub region: f64,
-    /// Whether the Q-table's values decide where bursts take place.
-    pub learning: Learning,
-}
-
-/// Whether the Q-table's values decide where bursts take place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Learning {
-    /// Places are drawn by value.
-    On,
-    /// Places are drawn evenly: what learning is measured against.
-    Off,
-}
-
-impl Default for RlBayesParams {
-    fn default() -> Self {
-        Self {
-            temperature: 6.0,
-            theta: 0.5,
-            table_rows: 64,
-            stall: 2000,
-            region: 0.5,
-            learning: Learning::On,
-        }
-    }
-}
-
-/// Which of the search's chains this is: they differ in temperature.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ChainRank {
-    /// The chain's number, from 0.
-    pub number: u32,
-    /// How many chains there are.
-    pub of: u32,
-}
-
 /// A chain of the default search; a step is one episode, or at the very beginning a part of the
 /// first climb.
 #[derive(Debug)]
@@ -80,13 +40,22 @@ pub struct RlBayes {
     core: ChainCore,
     params: RlBayesParams,
     temperature: f64,
+    /// Whether the chain makes its first run without rows of others.
+    starts_alone: bool,
     start: Dag,
     stage: Stage,
     explorer: Explorer,
     table: QTable,
-    /// The best optimum since the last transfer.
+    /// The best optimum of the run under way.
     run_best: Option<EliteRow>,
+    /// Where the run's bursts take place: the region that it dropped, and what its records changed.
+    places: Vec<NodeIdx>,
+    /// Episodes since the run's best improved.
     since_best: u64,
+    /// Episodes since the row that is explored improved.
+    since_row: u64,
+    /// Episodes since the chain last got rows of others.
+    since_meeting: u64,
     waiting: Option<Seeds>,
 }
 
@@ -105,6 +74,16 @@ const WALK_CHANCE: f64 = 0.5;
 const WALK_STEPS: usize = 10;
 /// Chance that a second place is disturbed in the same episode.
 const SECOND_BURST: f64 = 0.2;
+/// A run ends after this many episodes a place without a better optimum, and not before these.
+const EPISODES_A_PLACE: u64 = 4;
+const LEAST_EPISODES: u64 = 300;
+/// Episodes from one meeting with rows of others to the next: one for each node, which keeps what a
+/// meeting costs small against them, and at least these.
+const LEAST_BETWEEN_MEETINGS: u64 = 40;
+/// A chain that lies further behind than this many nats a node takes over what is better. On large
+/// networks that adds up what chains gained in different regions; near the end they differ by less,
+/// and are left alone to stay different.
+const LAG_PER_NODE: f64 = 0.5;
 
 impl RlBayes {
     /// Prepares a chain; nothing is scored before the first step.
@@ -117,9 +96,9 @@ impl RlBayes {
         rank: ChainRank,
     ) -> Self {
         let steps = f64::from(rank.of.max(2) - 1);
-        // A single chain takes a low temperature: it has to climb and to explore.
+        // A single chain has to climb and to explore.
         let level = if rank.of == 1 {
-            1.0 / 3.0
+            2.0 / 3.0
         } else {
             f64::from(rank.number) / steps
         };
@@ -127,12 +106,16 @@ impl RlBayes {
             core: ChainCore::new(evaluator, seed),
             params,
             temperature: params.temperature * level,
-            table: QTable::new(start.nodes(), params.table_rows),
+            starts_alone: rank.number % 2 == 1,
+            table: QTable::new(params.table_rows),
+            places: NodeIdx::all(start.nodes()).collect(),
             start,
             stage: Stage::Start,
             explorer: Explorer::default(),
             run_best: None,
             since_best: 0,
+            since_row: 0,
+            since_meeting: 0,
             waiting: None,
         }
     }
@@ -151,10 +134,20 @@ impl RlBayes {
         let mut chain = Self::new(evaluator, start, Seed(0), params, rank);
         let nodes = chain.start.nodes();
         chain.core = ChainCore::resume(chain.core.evaluator, saved);
-        let [since_best, exploring, recent @ ..] = saved.integers.as_slice() else {
+        let [
+            since_best,
+            since_row,
+            since_meeting,
+            exploring,
+            explores,
+            places @ ..,
+        ] = saved.integers.as_slice()
+        else {
             return Err(UnfitState);
         };
         chain.since_best = *since_best;
+        chain.since_row = *since_row;
+        chain.since_meeting = *since_meeting;
         let rows = match saved.rows.as_slice() {
             [] => &[],
             [current, run_best, rows @ ..] => {
@@ -164,12 +157,19 @@ impl RlBayes {
                     _ => Stage::Exploring(position),
                 };
                 chain.run_best = Some(run_best.clone());
+                chain.places = places
+                    .iter()
+                    .map(|&place| usize::try_from(place).ok().filter(|&at| at < nodes))
+                    .map(|place| place.map(NodeIdx::new).ok_or(UnfitState))
+                    .collect::<Result<_, _>>()?;
                 rows
             }
             [_] => return Err(UnfitState),
         };
-        chain.table = QTable::load(nodes, params.table_rows, rows, &saved.numbers, recent)
-            .ok_or(UnfitState)?;
+        if chain.places.is_empty() || !saved.numbers.is_empty() {
+            return Err(UnfitState);
+        }
+        chain.table = QTable::load(params.table_rows, *explores != 0, rows).ok_or(UnfitState)?;
         Ok(chain)
     }
 
@@ -215,8 +215,14 @@ impl RlBayes {
             }
             Stage::Exploring(_) => match self.waiting.take() {
                 Some(seeds) => self.transfer_to_seeds(seeds),
-                None if self.since_best >= 2 * self.params.stall => self.transfer_to_own_row(),
-                None => self.episode(),
+                None if self.since_best < self.patience() => self.episode(),
+                None => {
+                    self.end_run()?;
+                    if self.since_row >= 2 * self.params.stall {
+                        self.transfer_to_own_row();
+                    }
+                    self.begin_run()
+                }
             },
         }
     }
@@ -236,13 +242,11 @@ impl RlBayes {
         position.mark();
         let before = position.score().value();
         let kind = draw_kind(random);
-        let place = draw_place(&self.table, self.params.learning, random);
-        self.explorer
-            .burst(kind, place, position, evaluator, random);
-        if random.chance(SECOND_BURST) {
-            let second = draw_place(&self.table, self.params.learning, random);
+        let bursts = 1 + u32::from(random.chance(SECOND_BURST));
+        for _ in 0..bursts {
+            let place = self.places[random.below(self.places.len())];
             self.explorer
-                .burst(kind, second, position, evaluator, random);
+                .burst(kind, place, position, evaluator, random);
         }
         position.climb(evaluator, random)?;
         let change = position.score().value() - before;
@@ -250,59 +254,76 @@ impl RlBayes {
             || self.temperature > 0.0 && random.unit() < libm::exp(change / self.temperature);
         if !accepted {
             position.back_to_mark();
-        } else if change.abs() > MIN_GAIN {
-            self.table.moved(place);
         }
         let score = position.score();
         let is_record = self
             .run_best
             .as_ref()
             .is_none_or(|best| score.value() > best.score.value() + MIN_GAIN);
+        self.since_row += 1;
+        self.since_meeting += 1;
+        self.since_best += 1;
         if is_record {
-            self.table.credit_record(place);
-            self.run_best = Some(position.row());
             self.since_best = 0;
+            self.run_best = Some(position.row());
+            for node in position.changed_since_mark() {
+                if !self.places.contains(&node) {
+                    self.places.push(node);
+                }
+            }
             self.core.offer(score, || position.row());
-        } else {
-            self.table.fade(place);
-            self.since_best += 1;
         }
         Ok(())
     }
 
-    /// Theta-transfer to rows from outside. A stalled chain starts anew from the first and
-    /// recombines with the second; one that still improves but lags far behind recombines what it
-    /// has with the first.
-    fn transfer_to_seeds(&mut self, seeds: Seeds) -> Result<(), OutOfBudget> {
-        let stalled = self.wants_seeds();
-        if stalled {
-            self.end_run();
-        }
-        self.core.seeds.received += seeds.rows.len() as u64;
-        for row in &seeds.rows {
-            self.core.seeds.entered += u64::from(self.table.insert(row));
-        }
-        let Some(base) = seeds.rows.first() else {
-            return Ok(());
-        };
-        self.core.seeds.made_current += 1;
-        if !stalled {
-            return self.catch_up(base);
-        }
-        let mate = seeds.rows.last().filter(|_| seeds.rows.len() > 1);
-        let mut draw = Random::new(seeds.draw);
-        self.restart_from(base, mate, &mut draw)
+    /// Returns after how many episodes without a better optimum a run ends.
+    fn patience(&self) -> u64 {
+        let episodes = EPISODES_A_PLACE * self.places.len() as u64;
+        episodes.max(LEAST_EPISODES).min(self.params.stall)
     }
 
-    /// Recombines the best of the run with a better row, and goes on from the child.
-    fn catch_up(&mut self, better: &EliteRow) -> Result<(), OutOfBudget> {
-        let (Stage::Exploring(position), Some(own)) = (&mut self.stage, &self.run_best) else {
+    /// Credits what the run found to the row that it started from.
+    fn end_run(&mut self) -> Result<(), OutOfBudget> {
+        let (Stage::Exploring(position), Some(outcome)) = (&mut self.stage, &self.run_best) else {
             return Ok(());
         };
         let evaluator = &mut self.core.evaluator;
-        let child = recombine(own, better, evaluator)?;
-        position.move_to(child.structure.families(), evaluator)?;
+        let credited = match (self.table.explored(), self.params.learning) {
+            (Some(row), Learning::On) => &recombine(row, outcome, evaluator)?,
+            _ => outcome,
+        };
+        position.move_to(credited.structure.families(), evaluator)?;
         position.climb(evaluator, &mut self.core.random)?;
+        position.mark();
+        let row = position.row();
+        self.table.insert(outcome);
+        self.core.offer(row.score, || row.clone());
+        if self.table.is_better(&row) {
+            self.since_row = 0;
+            self.core.note_find(Found::Stalled, row.clone());
+            self.table.explore(row);
+        }
+        Ok(())
+    }
+
+    /// Drops a region of the row that is explored and climbs: a new run begins.
+    fn begin_run(&mut self) -> Result<(), OutOfBudget> {
+        let (Stage::Exploring(position), Some(row)) = (&mut self.stage, self.table.explored())
+        else {
+            return Ok(());
+        };
+        let ChainCore {
+            evaluator, random, ..
+        } = &mut self.core;
+        position.move_to(row.structure.families(), evaluator)?;
+        let nodes = position.dag().nodes();
+        let place = NodeIdx::new(random.below(nodes));
+        let size = region_size(nodes, self.params.region * random.unit());
+        self.explorer
+            .drop_region(place, size, position, evaluator, random);
+        self.places.clear();
+        self.places.extend_from_slice(self.explorer.region());
+        position.climb(evaluator, random)?;
         position.mark();
         let row = position.row();
         self.core.offer(row.score, || row.clone());
@@ -311,55 +332,91 @@ impl RlBayes {
         Ok(())
     }
 
-    fn transfer_to_own_row(&mut self) -> Result<(), OutOfBudget> {
-        self.end_run();
-        let random = &mut self.core.random;
-        let Some(base) = self.table.draw_row(self.params.theta, random).cloned() else {
-            self.since_best = 0;
-            return Ok(());
-        };
-        let mate = random.pick(self.table.rows()).cloned();
-        let mut draw = Random::new(Seed(random.bits()));
-        self.restart_from(&base, mate.as_ref(), &mut draw)
+    /// Theta-transfer to rows from outside, the first of which is the best there is and the last
+    /// one of another chain.
+    fn transfer_to_seeds(&mut self, seeds: Seeds) -> Result<(), OutOfBudget> {
+        self.core.seeds.received += seeds.rows.len() as u64;
+        self.since_meeting = 0;
+        let stalled = self.is_stalled();
+        if stalled {
+            self.end_run()?;
+        }
+        for row in &seeds.rows {
+            self.core.seeds.entered += u64::from(self.table.insert(row));
+        }
+        if !stalled {
+            return seeds.rows.iter().try_for_each(|row| self.meet(row));
+        }
+        if let (Some(own), Some(mate)) = (self.table.explored(), seeds.rows.last()) {
+            let child = recombine(own, mate, &mut self.core.evaluator)?;
+            self.go_on_from(child);
+        }
+        self.begin_run()
     }
 
-    /// Writes the optimum that the run ended on into the table and offers it to others.
-    fn end_run(&mut self) {
-        if let Some(row) = self.run_best.take() {
-            self.table.insert(&row);
-            self.core.note_find(Found::Stalled, row);
+    /// Recombines the chain's row with another's. The child is taken where it is better than both,
+    /// or where the chain lags far behind.
+    fn meet(&mut self, other: &EliteRow) -> Result<(), OutOfBudget> {
+        let Some(own) = self.table.explored().or(self.run_best.as_ref()) else {
+            return Ok(());
+        };
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "at most NodeIdx::MAX_NODES nodes"
+        )]
+        let far = LAG_PER_NODE * self.start.nodes() as f64;
+        let lags = other.score.value() - own.score.value() > far;
+        let better_parent = own.score.max(other.score);
+        let child = recombine(own, other, &mut self.core.evaluator)?;
+        if lags || child.score.value() > better_parent.value() + MIN_GAIN {
+            match self.table.explored() {
+                Some(_) => self.go_on_from(child),
+                None => self.first_run_goes_on_from(&child)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Explores a child of the row so far and another's from now on.
+    fn go_on_from(&mut self, child: EliteRow) {
+        self.since_row = 0;
+        if self
+            .table
+            .explored()
+            .is_some_and(|own| own.structure != child.structure)
+        {
+            self.core.seeds.made_current += 1;
+            self.core.offer(child.score, || child.clone());
+            self.table.explore(child);
         }
     }
 
-    /// Drops a region of a row, climbs, recombines with another row, climbs: a new run begins.
-    fn restart_from(
-        &mut self,
-        base: &EliteRow,
-        mate: Option<&EliteRow>,
-        draw: &mut Random,
-    ) -> Result<(), OutOfBudget> {
+    /// Lets the first run, which has no row to fall back on, go on from a child of its best.
+    fn first_run_goes_on_from(&mut self, child: &EliteRow) -> Result<(), OutOfBudget> {
         let Stage::Exploring(position) = &mut self.stage else {
             return Ok(());
         };
         let evaluator = &mut self.core.evaluator;
-        self.since_best = 0;
-        position.move_to(base.structure.families(), evaluator)?;
-        let nodes = position.dag().nodes();
-        let place = NodeIdx::new(draw.below(nodes));
-        let size = region_size(nodes, self.params.region);
-        self.explorer
-            .drop_region(place, size, position, evaluator, draw);
-        position.climb(evaluator, draw)?;
-        if let Some(mate) = mate {
-            let child = recombine(&position.row(), mate, evaluator)?;
-            position.move_to(child.structure.families(), evaluator)?;
-            position.climb(evaluator, draw)?;
-        }
+        position.move_to(child.structure.families(), evaluator)?;
+        position.climb(evaluator, &mut self.core.random)?;
         position.mark();
         let row = position.row();
+        self.core.seeds.made_current += 1;
         self.core.offer(row.score, || row.clone());
         self.run_best = Some(row);
+        self.since_best = 0;
         Ok(())
+    }
+
+    fn is_stalled(&self) -> bool {
+        self.since_row >= self.params.stall
+    }
+
+    /// Theta-transfer of a chain that stalled and was sent nothing.
+    fn transfer_to_own_row(&mut self) {
+        self.since_row = 0;
+        self.table
+            .explore_another(self.params.theta, &mut self.core.random);
     }
 }
 
@@ -387,13 +444,6 @@ fn draw_kind(random: &mut Random) -> BurstKind {
     BurstKind::Cluster
 }
 
-fn draw_place(table: &QTable, learning: Learning, random: &mut Random) -> NodeIdx {
-    match learning {
-        Learning::On => table.draw_place(random),
-        Learning::Off => NodeIdx::new(random.below(table.nodes())),
-    }
-}
-
 impl Chain for RlBayes {
     fn step(&mut self) -> StepOutcome {
         let exploring = matches!(self.stage, Stage::Exploring(_));
@@ -415,7 +465,9 @@ impl Chain for RlBayes {
     }
 
     fn wants_seeds(&self) -> bool {
-        self.since_best >= self.params.stall
+        let between_meetings = LEAST_BETWEEN_MEETINGS.max(self.start.nodes() as u64);
+        let meets = !self.starts_alone || self.table.explored().is_some();
+        self.is_stalled() || meets && self.since_meeting >= between_meetings
     }
 
     fn give_seeds(&mut self, seeds: Seeds) {
@@ -424,21 +476,33 @@ impl Chain for RlBayes {
 
     fn save(&self) -> SavedChain {
         let mut saved = self.core.save();
-        let (values, recent) = self.table.save();
         let (position, exploring) = match &self.stage {
             Stage::Start => (None, 0),
             Stage::Climbing(position) => (Some(position), 0),
             Stage::Exploring(position) => (Some(position), 1),
         };
-        if let Some(position) = position.filter(|position| position.is_fresh()) {
-            let current = position.row();
+        // A climb that the budget cut short is not a row: the run goes on from its best.
+        let current = match position {
+            Some(position) if position.is_fresh() => Some(position.row()),
+            Some(_) => self.run_best.clone(),
+            None => None,
+        };
+        if let Some(current) = current {
             saved.rows.push(current.clone());
             saved.rows.push(self.run_best.clone().unwrap_or(current));
+            saved.rows.extend(self.table.explored().cloned());
             saved.rows.extend(self.table.rows().iter().cloned());
         }
-        saved.integers = vec![self.since_best, exploring];
-        saved.integers.extend(recent);
-        saved.numbers = values;
+        let explores = self.table.explored().is_some() && !saved.rows.is_empty();
+        saved.integers = vec![
+            self.since_best,
+            self.since_row,
+            self.since_meeting,
+            exploring,
+            u64::from(explores),
+        ];
+        let places = self.places.iter().map(|place| place.index() as u64);
+        saved.integers.extend(places);
         saved
     }
 }

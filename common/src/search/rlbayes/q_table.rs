@@ -1,84 +1,62 @@
-//! The Q-table of the default search: a bounded set of local optima, and the values of the places
-//! where exploring has paid. Both decide what comes next: rows are what a stalled chain transfers
-//! to, values are what the place of the next burst is drawn by.
+//! The Q-table of the default search: a bounded set of local optima, and among them the row that
+//! the chain explores. Runs start from that row; their return changes it, and so decides where the
+//! next ones explore.
+//!
+//! The score decomposes, so the return of a run is known exactly for every group of families that
+//! the run changed together (`recombine`). Each group is credited with its own: those that gained
+//! enter the row, even where the outcome as a whole is worse.
 
 use crate::elite::{EliteRow, Structure};
-use crate::ids::NodeIdx;
 use crate::random::Random;
-use std::collections::VecDeque;
+use crate::search::MIN_GAIN;
 
 /// A chain's memory.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct QTable {
     limit: usize,
-    /// Local optima that a run ended on, best first.
+    /// Local optima that a run ended on or that others sent, best first.
     rows: Vec<EliteRow>,
-    /// By node: what a burst there is expected to be worth; 1 where nothing is known.
-    values: Vec<f64>,
-    /// Places of the last bursts whose outcome was accepted: they share the credit of a record.
-    recent: VecDeque<NodeIdx>,
+    /// The row that runs start from; none before the first run has ended.
+    explored: Option<EliteRow>,
 }
 
-/// How many places share the credit of a record.
-const SHARING: usize = 8;
-/// What a record adds to the value of the place that brought it, and to those before it.
-const DIRECT_CREDIT: f64 = 4.0;
-const SHARED_CREDIT: f64 = 1.0;
-/// No place is drawn more often than this many times as often as an unknown one.
-const MOST_VALUE: f64 = 8.0;
-/// What is left of the surplus over 1 after a burst without a record.
-const FADING: f64 = 0.95;
-
 impl QTable {
-    pub(super) fn new(nodes: usize, limit: usize) -> Self {
+    pub(super) fn new(limit: usize) -> Self {
         Self {
             limit,
             rows: Vec::new(),
-            values: vec![1.0; nodes],
-            recent: VecDeque::new(),
+            explored: None,
         }
     }
 
-    /// Returns the number of nodes.
-    pub(super) fn nodes(&self) -> usize {
-        self.values.len()
+    /// Returns the row that runs start from.
+    pub(super) fn explored(&self) -> Option<&EliteRow> {
+        self.explored.as_ref()
     }
 
-    /// Draws a place: nodes in proportion to their value.
-    pub(super) fn draw_place(&self, random: &mut Random) -> NodeIdx {
-        loop {
-            let node = random.below(self.values.len());
-            if random.unit() * MOST_VALUE < self.values[node] {
-                return NodeIdx::new(node);
-            }
+    /// Explores another row from now on.
+    pub(super) fn explore(&mut self, row: EliteRow) {
+        if let Some(left) = self.explored.replace(row) {
+            self.insert(&left);
         }
     }
 
-    /// Notes that the outcome of a burst was accepted and changed the network.
-    pub(super) fn moved(&mut self, place: NodeIdx) {
-        if self.recent.len() == SHARING {
-            self.recent.pop_front();
-        }
-        self.recent.push_back(place);
+    /// Tells whether a row is better than the one that runs start from.
+    pub(super) fn is_better(&self, row: &EliteRow) -> bool {
+        self.explored
+            .as_ref()
+            .is_none_or(|known| row.score.value() > known.score.value() + MIN_GAIN)
     }
 
-    /// Credits a record to the burst that brought it and to those that led there.
-    pub(super) fn credit_record(&mut self, place: NodeIdx) {
-        for at in 0..self.recent.len() {
-            self.add(self.recent[at], SHARED_CREDIT);
-        }
-        self.add(place, DIRECT_CREDIT);
-    }
-
-    /// Lets the value of a place fade where a burst brought no record.
-    pub(super) fn fade(&mut self, place: NodeIdx) {
-        let value = &mut self.values[place.index()];
-        *value = 1.0 + (*value - 1.0) * FADING;
-    }
-
-    fn add(&mut self, place: NodeIdx, credit: f64) {
-        let value = &mut self.values[place.index()];
-        *value = (*value + credit).min(MOST_VALUE);
+    /// Explores the best row of the table from now on with probability theta, else any other.
+    pub(super) fn explore_another(&mut self, theta: f64, random: &mut Random) {
+        let row = match self.rows.as_slice() {
+            [] => return,
+            [only] => only,
+            [best, ..] if random.chance(theta) => best,
+            [_, others @ ..] => &others[random.below(others.len())],
+        };
+        self.explore(row.clone());
     }
 
     /// Puts a local optimum into the table; the worst goes when it is full. Tells whether it is in.
@@ -104,60 +82,23 @@ impl QTable {
         &self.rows
     }
 
-    /// Draws a row to transfer to: the best with probability theta, else any other.
-    pub(super) fn draw_row(&self, theta: f64, random: &mut Random) -> Option<&EliteRow> {
-        match self.rows.as_slice() {
-            [] => None,
-            [only] => Some(only),
-            [best, ..] if random.chance(theta) => Some(best),
-            [_, others @ ..] => random.pick(others),
-        }
-    }
-
-    /// Returns values and recent places, for storing.
-    pub(super) fn save(&self) -> (Vec<f64>, Vec<u64>) {
-        let recent = self
-            .recent
-            .iter()
-            .map(|place| place.index() as u64)
-            .collect();
-        (self.values.clone(), recent)
-    }
-
-    /// Goes on from stored parts; none if they do not fit.
-    pub(super) fn load(
-        nodes: usize,
-        limit: usize,
-        rows: &[EliteRow],
-        values: &[f64],
-        recent: &[u64],
-    ) -> Option<Self> {
-        let proper = |value: &f64| (0.0..=MOST_VALUE).contains(value);
-        if values.len() != nodes || recent.len() > SHARING || !values.iter().all(proper) {
-            return None;
-        }
-        let recent = recent
-            .iter()
-            .map(|&place| {
-                usize::try_from(place)
-                    .ok()
-                    .filter(|&at| at < nodes)
-                    .map(NodeIdx::new)
-            })
-            .collect::<Option<_>>()?;
-        let mut table = Self {
-            limit,
-            rows: Vec::new(),
-            values: values.to_vec(),
-            recent,
+    /// Goes on from stored rows, the first of which is the explored one if `explores`; none if
+    /// they do not fit.
+    pub(super) fn load(limit: usize, explores: bool, rows: &[EliteRow]) -> Option<Self> {
+        let (explored, rows) = match explores {
+            true => rows.split_first().map(|(row, rows)| (Some(row), rows))?,
+            false => (None, rows),
         };
-        table.rows = rows.iter().take(limit).cloned().collect();
-        Some(table)
+        Some(Self {
+            limit,
+            rows: rows.iter().take(limit).cloned().collect(),
+            explored: explored.cloned(),
+        })
     }
 
     /// Returns how many bytes a table takes at most, its rows' families not shared with any other.
     pub(super) fn bytes_for(nodes: usize, limit: usize) -> usize {
-        limit * (size_of::<Structure>() + nodes * 48) + nodes * size_of::<f64>()
+        (limit + 1) * (size_of::<Structure>() + nodes * 48)
     }
 }
 
@@ -165,7 +106,7 @@ impl QTable {
 mod tests {
     use super::*;
     use crate::graph::Dag;
-    use crate::ids::Seed;
+    use crate::ids::{NodeIdx, Seed};
     use crate::score::LogScore;
 
     fn row(to: usize, score: f64) -> EliteRow {
@@ -178,7 +119,7 @@ mod tests {
 
     #[test]
     fn the_table_keeps_the_best_rows_within_its_limit() {
-        let mut table = QTable::new(9, 3);
+        let mut table = QTable::new(3);
         for (to, score) in [
             (1, -5.0),
             (2, -3.0),
@@ -194,21 +135,29 @@ mod tests {
     }
 
     #[test]
-    fn a_credited_place_is_drawn_more_often_and_fades_back() {
-        let mut table = QTable::new(9, 3);
-        let place = NodeIdx::new(4);
-        table.credit_record(place);
-        let share = |table: &QTable| {
-            let mut random = Random::new(Seed(1));
-            (0..9000)
-                .filter(|_| table.draw_place(&mut random) == place)
-                .count()
-        };
-        // Value 5 against 1 for each of the eight others.
-        assert!((3200..3750).contains(&share(&table)), "{}", share(&table));
-        for _ in 0..200 {
-            table.fade(place);
-        }
-        assert!((850..1150).contains(&share(&table)), "{}", share(&table));
+    fn the_explored_row_gets_better_or_is_left_for_another() {
+        let mut table = QTable::new(3);
+        assert!(table.is_better(&row(1, -5.0)), "than none");
+        table.explore(row(1, -5.0));
+        assert!(!table.is_better(&row(2, -6.0)));
+        assert!(table.is_better(&row(3, -4.0)));
+        table.explore(row(3, -4.0));
+        table.insert(&row(4, -9.0));
+        let mut random = Random::new(Seed(1));
+        table.explore_another(1.0, &mut random);
+        assert_eq!(table.explored(), Some(&row(1, -5.0)), "the best left");
+        assert_eq!(
+            table.rows()[0],
+            row(3, -4.0),
+            "what it left can be found again"
+        );
+        let stored: Vec<EliteRow> = table
+            .explored()
+            .into_iter()
+            .chain(table.rows())
+            .cloned()
+            .collect();
+        assert_eq!(QTable::load(3, true, &stored), Some(table));
+        assert_eq!(QTable::load(3, true, &[]), None);
     }
 }

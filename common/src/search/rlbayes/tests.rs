@@ -1,6 +1,7 @@
 use super::*;
 use crate::graph::Reach;
 use crate::ids::ChainId;
+use crate::score::LogScore;
 use crate::search::test_tables::{dependent_table, problem, random_constraints};
 use crate::search::{NamedConstraints, Operation, SearchSpec};
 use proptest::prelude::*;
@@ -92,36 +93,155 @@ fn chain(stall: u64) -> RlBayes {
     )
 }
 
-fn run_until_stalled(chain: &mut RlBayes) {
-    for _ in 0..5_000 {
-        if chain.wants_seeds() {
+fn run_until(chain: &mut RlBayes, done: impl Fn(&RlBayes) -> bool) {
+    for _ in 0..20_000 {
+        if done(chain) {
             return;
         }
         chain.step();
     }
-    panic!("the chain never stalls");
+    panic!("it never happens");
+}
+
+fn seeds(rows: &[&EliteRow]) -> Seeds {
+    Seeds {
+        rows: rows.iter().copied().cloned().collect(),
+        draw: Seed(1),
+    }
 }
 
 #[test]
-fn a_stalled_chain_starts_its_next_run_from_a_seed() {
-    let mut chain = chain(50);
-    run_until_stalled(&mut chain);
+fn a_run_starts_from_the_row_that_earlier_ones_were_credited_to() {
+    let mut chain = chain(10_000);
+    run_until(&mut chain, |chain| chain.table.explored().is_some());
+    for _ in 0..5 {
+        let before = chain.table.explored().cloned().unwrap();
+        chain.since_best = chain.patience();
+        let outcome = chain.run_best.clone().unwrap();
+        chain.step();
+        let after = chain.table.explored().cloned().unwrap();
+        assert!(after.score >= before.score.max(outcome.score));
+        assert_eq!(chain.since_best, 0, "the next run has begun");
+        run_until(&mut chain, |chain| chain.since_best > 20);
+    }
+}
+
+#[test]
+fn without_learning_a_run_starts_from_the_better_of_row_and_outcome() {
+    let mut chain = chain(10_000);
+    run_until(&mut chain, |chain| chain.table.explored().is_some());
+    let mut random = Random::new(Seed(3));
+    let mut optimum = |chain: &mut RlBayes| {
+        let evaluator = &mut chain.core.evaluator;
+        let dag = random_row(evaluator, &mut random).structure.to_dag();
+        let mut position = Position::new(dag.unwrap(), evaluator).unwrap();
+        position.climb(evaluator, &mut random).unwrap();
+        position.row()
+    };
+    let mut learned = 0;
+    for _ in 0..200 {
+        let (row, outcome) = (optimum(&mut chain), optimum(&mut chain));
+        let mut ends_on = |learning| {
+            chain.params.learning = learning;
+            chain.table.explore(row.clone());
+            chain.run_best = Some(outcome.clone());
+            chain.end_run().unwrap();
+            chain.table.explored().cloned().unwrap()
+        };
+        let better = row.score.max(outcome.score);
+        assert_eq!(ends_on(Learning::Off).score, better);
+        let credited = ends_on(Learning::On).score;
+        assert!(credited >= better);
+        learned += u32::from(credited > better);
+    }
+    assert!(learned > 0, "nothing was ever credited in parts");
+}
+
+fn is_stalled_on_a_row(chain: &RlBayes) -> bool {
+    chain.is_stalled() && chain.table.explored().is_some()
+}
+
+#[test]
+fn a_stalled_chain_takes_over_what_is_better_and_starts_a_run_from_there() {
+    let mut chain = chain(400);
+    run_until(&mut chain, is_stalled_on_a_row);
+    assert!(chain.wants_seeds());
     let best = chain.core().best().cloned().unwrap();
-    let mate = chain.run_best.clone().unwrap();
-    chain.give_seeds(Seeds {
-        rows: vec![best.clone(), mate],
-        draw: Seed(1),
-    });
+    let mate = random_row(&mut chain.core.evaluator, &mut Random::new(Seed(3)));
+    chain.give_seeds(seeds(&[&best, &mate]));
     chain.step();
     assert!(!chain.wants_seeds(), "a new run has begun");
-    assert_eq!(chain.core().seeds.made_current, 1);
     assert_eq!(chain.core().seeds.received, 2);
-    assert!(
-        chain.core().best().unwrap().score >= best.score,
-        "the best never goes down"
-    );
+    let row = chain.table.explored().unwrap();
+    assert!(row.score >= best.score.max(mate.score));
     let finds = chain.core_mut().take_finds();
     assert!(finds.iter().any(|(found, _)| *found == Found::Stalled));
+}
+
+#[test]
+fn only_a_row_that_another_has_changed_counts_as_made_current() {
+    let mut chain = chain(400);
+    run_until(&mut chain, is_stalled_on_a_row);
+    let own = chain.table.explored().cloned().unwrap();
+    chain.go_on_from(own);
+    assert_eq!(chain.core().seeds.made_current, 0);
+    let child = random_row(&mut chain.core.evaluator, &mut Random::new(Seed(3)));
+    chain.go_on_from(child.clone());
+    assert_eq!(chain.core().seeds.made_current, 1);
+    assert_eq!(chain.table.explored(), Some(&child));
+}
+
+#[test]
+fn a_meeting_brings_a_child_only_where_it_is_better_than_both() {
+    let mut chain = chain(10_000);
+    run_until(&mut chain, |chain| chain.table.explored().is_some());
+    let own = chain.table.explored().cloned().unwrap();
+    let mut random = Random::new(Seed(4));
+    let mut taken = 0;
+    for _ in 0..50 {
+        let worse = random_row(&mut chain.core.evaluator, &mut random);
+        let child = recombine(&own, &worse, &mut chain.core.evaluator).unwrap();
+        chain.table.explore(own.clone());
+        chain.meet(&worse).unwrap();
+        let now = chain.table.explored().unwrap();
+        if child.score.value() > own.score.max(worse.score).value() + MIN_GAIN {
+            assert_eq!(now, &child);
+            taken += 1;
+        } else {
+            assert_eq!(now, &own);
+        }
+    }
+    assert!(taken < 50);
+    // One that lags far behind takes over a better row although that brings nothing new.
+    let mut lost = random_row(&mut chain.core.evaluator, &mut random);
+    lost.score = LogScore::new(own.score.value() - 100.0);
+    chain.table.explore(lost);
+    chain.meet(&own).unwrap();
+    assert!(chain.table.explored().unwrap().score >= own.score);
+}
+
+#[test]
+fn every_other_chain_makes_its_first_run_alone() {
+    let mut loner = chain(10_000);
+    run_until(&mut loner, |chain| chain.table.explored().is_some());
+    assert!(loner.since_meeting > LEAST_BETWEEN_MEETINGS);
+    assert!(loner.wants_seeds(), "as soon as the run has ended");
+    loner.table = QTable::new(3);
+    assert!(!loner.wants_seeds());
+    loner.starts_alone = false;
+    assert!(loner.wants_seeds());
+}
+
+#[test]
+fn chains_ask_for_rows_of_others_every_so_often() {
+    let mut chain = chain(10_000);
+    run_until(&mut chain, Chain::wants_seeds);
+    assert!(!chain.is_stalled());
+    let own = chain.core().best().cloned().unwrap();
+    chain.give_seeds(seeds(&[&own, &own]));
+    chain.step();
+    assert!(!chain.wants_seeds());
+    run_until(&mut chain, Chain::wants_seeds);
 }
 
 #[test]

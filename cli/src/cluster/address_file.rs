@@ -1,0 +1,53 @@
+//! The file by which workers find a coordinator whose address nobody can know before it starts. When
+//! the search is over it says so instead: who comes late has nobody left to ask.
+
+use rlbayes_common::io::write_whole;
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+
+/// What stands in the file after the end.
+const OVER: &str = "over";
+
+/// How often somebody who waits for the file looks for it.
+pub(super) const LOOK_EVERY: Duration = Duration::from_millis(200);
+
+/// How often a worker that has an address looks for the end: it hears of it from the coordinator
+/// too, unless that is gone already.
+const LOOK_FOR_END_EVERY: Duration = Duration::from_secs(2);
+
+/// What the file says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Said {
+    /// The coordinator is there.
+    At(String),
+    /// The search is over and the coordinator has ended.
+    Over,
+}
+
+/// Says where the coordinator is.
+pub(super) fn open(path: &Path, url: &str) -> io::Result<()> {
+    write_whole(path, format!("{url}\n").as_bytes())
+}
+
+/// Says that the search is over.
+pub(super) fn close(path: &Path) -> io::Result<()> {
+    write_whole(path, format!("{OVER}\n").as_bytes())
+}
+
+/// Returns what the file says; none while there is none.
+pub(super) fn read(path: &Path) -> Option<Said> {
+    let text = std::fs::read_to_string(path).ok()?;
+    match text.lines().next().map(str::trim)? {
+        "" => None,
+        OVER => Some(Said::Over),
+        url => Some(Said::At(url.to_owned())),
+    }
+}
+
+/// Waits until the search is over.
+pub(super) async fn over(path: &Path) {
+    while read(path) != Some(Said::Over) {
+        tokio::time::sleep(LOOK_FOR_END_EVERY).await;
+    }
+}

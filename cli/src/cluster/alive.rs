@@ -1,0 +1,84 @@
+//! A worker's sign of life: a file in its state folder whose date says that the program still runs.
+//! Containers and probes read it by `rlbayes health --worker DIR`; a worker has no port to ask.
+
+use crate::failure::Failure;
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+const NAME: &str = "alive";
+
+/// How often the sign is given.
+const EVERY: Duration = Duration::from_secs(5);
+
+/// How old it may be. A machine that is busy or was paused gets some time.
+const LIMIT: Duration = Duration::from_secs(30);
+
+/// Gives the sign for as long as the caller polls this. A disk that refuses is no reason to end.
+pub(super) async fn give_signs(state: &Path) {
+    loop {
+        if let Err(error) = touch(&state.join(NAME)) {
+            tracing::debug!(%error, "no sign of life");
+        }
+        tokio::time::sleep(EVERY).await;
+    }
+}
+
+/// Takes the sign away: the worker ends.
+pub(super) fn end(state: &Path) {
+    // Without it, the sign is too old in half a minute.
+    let _ = std::fs::remove_file(state.join(NAME));
+}
+
+/// Changes the date and no content: this works on a full disk too.
+fn touch(path: &Path) -> io::Result<()> {
+    let file = File::options()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(path)?;
+    file.set_modified(SystemTime::now())
+}
+
+/// Returns how long ago the worker with this state folder gave its last sign.
+///
+/// # Errors
+/// If that is too long ago, or it never did.
+pub(super) fn age(state: &Path) -> Result<Duration, Failure> {
+    let path = state.join(NAME);
+    let silent = |what: String| Failure::OutOfReach(format!("{}: {what}", path.display()));
+    let given = std::fs::metadata(&path)
+        .and_then(|about| about.modified())
+        .map_err(|error| silent(format!("no worker runs here ({error})")))?;
+    // A sign from the future means that the clock was set back since.
+    let age = given.elapsed().unwrap_or_default();
+    if age > LIMIT {
+        let seconds = age.as_secs();
+        return Err(silent(format!(
+            "the worker's last sign of life is {seconds} s old (expected at most {} s)",
+            LIMIT.as_secs()
+        )));
+    }
+    Ok(age)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fresh_sign_is_life_and_an_old_one_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(age(folder.path()).is_err());
+        let path = folder.path().join(NAME);
+        touch(&path).unwrap();
+        assert!(age(folder.path()).unwrap() < LIMIT);
+        let file = File::options().write(true).open(&path).unwrap();
+        file.set_modified(SystemTime::now() - 2 * LIMIT).unwrap();
+        let said = age(folder.path()).unwrap_err().to_string();
+        assert!(said.contains("60 s old"), "{said}");
+        touch(&path).unwrap();
+        assert!(age(folder.path()).is_ok());
+    }
+}

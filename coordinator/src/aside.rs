@@ -1,0 +1,73 @@
+//! A thread for work that takes long, such as scoring rows: calls wait for it, and nobody else does.
+
+use std::thread;
+use tokio::runtime::{Handle, RuntimeFlavor};
+use tokio::sync::{mpsc, oneshot};
+
+/// Work that waits at most; further callers wait for a place.
+const WAITING: usize = 64;
+
+type Work = Box<dyn FnOnce() + Send>;
+
+/// The way to the thread.
+#[derive(Debug)]
+pub(crate) struct Aside(Option<mpsc::Sender<Work>>);
+
+impl Aside {
+    /// Starts the thread; it ends when this is dropped. Where the runtime has a single thread, as
+    /// that of a simulation, work is done at once instead: the same seed gives the same trace.
+    pub(crate) fn start(name: &str) -> Self {
+        if Handle::current().runtime_flavor() == RuntimeFlavor::CurrentThread {
+            return Self(None);
+        }
+        let (sender, mut waiting) = mpsc::channel::<Work>(WAITING);
+        let works = move || {
+            while let Some(work) = waiting.blocking_recv() {
+                work();
+            }
+        };
+        match thread::Builder::new().name(name.to_owned()).spawn(works) {
+            Ok(_) => Self(Some(sender)),
+            Err(error) => {
+                tracing::warn!(%error, name, "there is no thread for this; calls may wait");
+                Self(None)
+            }
+        }
+    }
+
+    /// Does work in its turn; none if the thread has failed.
+    pub(crate) async fn run<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Option<T> {
+        let Some(sender) = &self.0 else {
+            return Some(work());
+        };
+        let (done, result) = oneshot::channel();
+        let work = Box::new(move || {
+            // Who has gone away needs no result.
+            let _ = done.send(work());
+        });
+        sender.send(work).await.ok()?;
+        result.await.ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+    async fn others_go_on_while_work_is_done() {
+        let aside = Aside::start("test");
+        let (release, released) = std::sync::mpsc::channel();
+        let work = aside.run(move || released.recv().is_ok());
+        // The runtime has one thread: were it blocked, nobody could release the work.
+        let other = async {
+            tokio::task::yield_now().await;
+            release.send(()).unwrap();
+        };
+        let (done, ()) = tokio::join!(work, other);
+        assert_eq!(done, Some(true));
+    }
+}

@@ -1,0 +1,109 @@
+use super::*;
+use crate::state::{ChainCount, Cooperation, SearchPlan, Snapshots};
+use redb::backends::InMemoryBackend;
+use redb::{Database, StorageBackend};
+use rlbayes_common::elite::Keying;
+use rlbayes_common::ids::Seed;
+use rlbayes_common::search::Budget;
+use std::io;
+
+/// A disk that can be told to refuse.
+#[derive(Debug)]
+struct Refusing {
+    disk: InMemoryBackend,
+    refuses: Arc<AtomicBool>,
+}
+
+impl Refusing {
+    fn allowed(&self) -> io::Result<()> {
+        match self.refuses.load(Relaxed) {
+            true => Err(io::ErrorKind::StorageFull.into()),
+            false => Ok(()),
+        }
+    }
+}
+
+impl StorageBackend for Refusing {
+    fn len(&self) -> io::Result<u64> {
+        self.disk.len()
+    }
+
+    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        self.disk.read(offset, out)
+    }
+
+    fn set_len(&self, length: u64) -> io::Result<()> {
+        self.allowed()?;
+        self.disk.set_len(length)
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        self.allowed()?;
+        self.disk.sync_data()
+    }
+
+    fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+        self.allowed()?;
+        self.disk.write(offset, data)
+    }
+}
+
+fn plan() -> SearchPlan {
+    SearchPlan {
+        chains: ChainCount::Fixed(1),
+        seed: Seed(1),
+        budget: Budget::default(),
+        pace: Pace::Free,
+        keying: Keying::ByClass,
+        cooperation: Cooperation::On,
+        snapshots: Snapshots::Never,
+        lease: Duration::from_secs(10),
+    }
+}
+
+#[test]
+fn a_stop_that_is_not_stored_is_not_acknowledged() {
+    let refuses = Arc::new(AtomicBool::new(false));
+    let disk_refuses = Arc::clone(&refuses);
+    let mut journal = Journal::with(move || {
+        let disk = Refusing {
+            disk: InMemoryBackend::new(),
+            refuses: Arc::clone(&disk_refuses),
+        };
+        Database::builder().create_with_backend(disk)
+    })
+    .unwrap();
+    journal.begin(&[]).unwrap();
+    let mut observer = Unobserved;
+    let (event_loop, handle, published) = EventLoop::new(
+        State::new(plan()),
+        Some(journal),
+        Writing::Inline,
+        Arc::default(),
+        &mut observer,
+    );
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let asks = async {
+            refuses.store(true, Relaxed);
+            let refused = handle.stop(StoppedBy::Stop).await;
+            assert!(
+                matches!(refused, Err(AskError::NotStored(_))),
+                "{refused:?}"
+            );
+            assert_eq!(
+                published.borrow().view.stopped_by,
+                None,
+                "nobody is shown it"
+            );
+            refuses.store(false, Relaxed);
+            assert_eq!(handle.stop(StoppedBy::Stop).await, Ok(()));
+            assert_eq!(published.borrow().view.stopped_by, Some(StoppedBy::Stop));
+        };
+        let shutdown = std::future::pending();
+        tokio::join!(event_loop.run(Until::Finished, shutdown), asks)
+    });
+}
