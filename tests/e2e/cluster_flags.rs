@@ -43,8 +43,8 @@ fn metrics(address: &str) -> BTreeMap<String, f64> {
 fn metrics_say_what_the_status_says() {
     let http = format!("127.0.0.1:{}", own_port());
     let flags = ["--chains", "2", "--time", "1h", "--http", &http];
-    // Here chains differ for long: what one is sent is new to it.
-    let cluster = Cluster::start("win95pts_n1000_s1.csv.gz", &flags);
+    // So large a network that what a chain is sent is new to it.
+    let cluster = Cluster::start("andes_n1000_s1.csv.gz", &flags);
     let worker = cluster.worker("worker");
     let before = cluster.wait_for("it works", |status| {
         status.exchanges > 3 && status.seeds_entered > 0
