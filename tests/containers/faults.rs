@@ -13,9 +13,9 @@ const ENDLESS: [(&str, &str); 4] = [
     ("RLBAYES_WORKER_CPUS", "0.3"),
 ];
 
-#[test]
-fn killed_processes_are_brought_back_by_the_restart_policy() {
-    let project = Project::new(Compose::Program, "kill-nine", &ENDLESS);
+/// Does the same to a worker, the coordinator and both, and waits each time until all are back.
+fn after_each(compose: Compose, name: &str, ends_and_comes_back: impl Fn(&[&str])) {
+    let project = Project::new(compose, name, &ENDLESS);
     project.up(2);
     project.wait_for_workers(2);
     let worker = project.containers("worker").remove(0);
@@ -26,13 +26,7 @@ fn killed_processes_are_brought_back_by_the_restart_policy() {
         vec![&worker, &coordinator],
     ] {
         let before = arrivals(&project, &victims);
-        let times: Vec<i64> = victims.iter().map(|id| restarts(id)).collect();
-        for victim in &victims {
-            kill_process(victim);
-        }
-        for (victim, times) in victims.iter().zip(times) {
-            wait_for_restart(victim, times);
-        }
+        ends_and_comes_back(&victims);
         project.wait_for_arrivals(&before);
         project.wait_for_workers(2);
     }
@@ -40,28 +34,28 @@ fn killed_processes_are_brought_back_by_the_restart_policy() {
 }
 
 #[test]
+fn killed_processes_are_brought_back_by_the_restart_policy() {
+    after_each(Compose::Program, "kill-nine", |victims| {
+        let times: Vec<i64> = victims.iter().map(|id| restarts(id)).collect();
+        for victim in victims {
+            kill_process(victim);
+        }
+        for (victim, times) in victims.iter().zip(times) {
+            wait_for_restart(victim, times);
+        }
+    });
+}
+
+#[test]
 fn killed_containers_go_on_where_they_were_when_they_are_started_again() {
-    let project = Project::new(Compose::Plugin, "docker-kill", &ENDLESS);
-    project.up(2);
-    project.wait_for_workers(2);
-    let worker = project.containers("worker").remove(0);
-    let coordinator = project.coordinator();
-    for victims in [
-        vec![worker.as_str()],
-        vec![&coordinator],
-        vec![&worker, &coordinator],
-    ] {
-        let before = arrivals(&project, &victims);
-        docker(&[&["kill"], &victims[..]].concat());
-        for victim in &victims {
+    after_each(Compose::Plugin, "docker-kill", |victims| {
+        docker(&[&["kill"], victims].concat());
+        for victim in victims {
             // Killed by hand: no policy revives it.
             assert_eq!(inspect(victim)["State"]["Running"], false);
         }
-        docker(&[&["start"], &victims[..]].concat());
-        project.wait_for_arrivals(&before);
-        project.wait_for_workers(2);
-    }
-    project.stop_and_check();
+        docker(&[&["start"], victims].concat());
+    });
 }
 
 #[test]

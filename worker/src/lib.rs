@@ -7,9 +7,11 @@ pub mod chains;
 pub mod data_store;
 pub mod grpc_link;
 pub mod link;
+pub mod outbox;
 pub mod running_chain;
 pub mod session;
 #[cfg(test)]
 mod test_values;
 pub mod threads;
 pub mod tries;
+pub mod workshop;

@@ -4,18 +4,16 @@
 use crate::backoff;
 use crate::chains::{ChainMaker, Chains};
 use crate::link::{Joined, Link, LinkError};
+use crate::outbox::Outbox;
 use crate::tries::Tries;
-use rlbayes_common::elite::{EliteRow, Found};
+use crate::workshop::Workshop;
 use rlbayes_common::exchange::{
-    Answer, ChainOrder, ChainReport, Exchange, Hello, Origin, Reply, SearchDescription, Snapshot,
-    Standing, Welcome,
+    Answer, ChainOrder, ChainReport, Exchange, Hello, Origin, Reply, SearchDescription, Welcome,
 };
 use rlbayes_common::failpoint;
 use rlbayes_common::ids::{ChainId, Incarnation, WorkerId};
-use rlbayes_common::search::{SavedChain, StoppedBy};
+use rlbayes_common::search::StoppedBy;
 use rlbayes_common::snapshot::decode_chain;
-use rlbayes_proto::convert::{find_bytes, report_bytes};
-use rlbayes_proto::{MAX_EXCHANGE_STATES, MAX_FINDS, MAX_LIST_BYTES, MAX_REPORTS};
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::{Pin, pin};
@@ -41,32 +39,6 @@ pub struct SessionSettings {
     pub give_up_after: Option<Duration>,
     /// How often free-running chains are checkpointed.
     pub checkpoint_every: Duration,
-}
-
-/// Where chains are made and kept.
-pub trait Workshop {
-    /// How chains run.
-    type Chains: Chains;
-
-    /// Gets everything ready for a search; none if the coordinator has another one by now.
-    fn open(
-        &mut self,
-        link: &impl Link,
-        joined: &Joined,
-        tries: &mut Tries,
-    ) -> impl Future<Output = Result<Option<(ChainMaker, Self::Chains)>, SessionError>>;
-
-    /// Returns a chain of the search that was checkpointed here.
-    fn checkpointed(&mut self, chain: ChainId) -> Option<SavedChain>;
-
-    /// Returns the chains that were checkpointed here, and whose they are.
-    fn holds(&self) -> (Vec<ChainId>, Option<rlbayes_common::ids::SearchId>);
-
-    /// Keeps a chain's state.
-    fn keep(&mut self, chain: ChainId, snapshot: &Snapshot);
-
-    /// Drops what is kept of a chain: others run it, and it is not to go on from here later.
-    fn give_up(&mut self, chain: ChainId);
 }
 
 /// How a session ended.
@@ -145,8 +117,7 @@ pub async fn run<L: Link, W: Workshop>(
             worker: joined.welcome.worker,
             lease: joined.welcome.lease,
             running: BTreeMap::new(),
-            pending: BTreeMap::new(),
-            turns: 0,
+            outbox: Outbox::default(),
             tries: &mut tries,
             last_exchange: Instant::now(),
             last_checkpoint: Instant::now(),
@@ -212,23 +183,13 @@ struct Session<'a, L: Link, W: Workshop> {
     lease: Duration,
     /// The chains that run here.
     running: BTreeMap<ChainId, Run>,
-    /// Reports that were not acknowledged: of each chain one, which holds all that it had to say.
-    pending: BTreeMap<ChainId, Pending>,
-    /// Counts turns of pending reports.
-    turns: u64,
+    outbox: Outbox,
     tries: &'a mut Tries,
     last_exchange: Instant,
     last_checkpoint: Instant,
     /// Whether the next exchange should not wait.
     in_a_hurry: bool,
     chains_ended: bool,
-}
-
-/// A report that was not acknowledged.
-struct Pending {
-    report: ChainReport,
-    /// Who has waited longest since it came or was sent last is next.
-    turn: u64,
 }
 
 /// A chain that runs here.
@@ -359,20 +320,14 @@ impl<L: Link, W: Workshop> Session<'_, L, W> {
             let complete = self
                 .running
                 .iter()
-                .all(|(chain, run)| run.stopped || self.pending.contains_key(chain));
-            return if complete && !self.pending.is_empty() {
+                .all(|(&chain, run)| run.stopped || self.outbox.has(chain));
+            return if complete && !self.outbox.is_empty() {
                 self.last_exchange
             } else {
                 sign_of_life
             };
         }
-        let news = self.pending.values().any(|Pending { report, .. }| {
-            !report.finds.is_empty()
-                || report.wants_seeds
-                || report.standing != Standing::Running
-                || report.sequence == 0
-        });
-        let pause = if news {
+        let pause = if self.outbox.has_news() {
             self.link.least_pause()
         } else {
             self.search.exchange_every
@@ -392,50 +347,11 @@ impl<L: Link, W: Workshop> Session<'_, L, W> {
         {
             self.workshop.keep(report.chain, &snapshot);
         }
-        let chain = report.chain;
-        self.turns += 1;
-        let mut turn = self.turns;
-        if let Some(older) = self.pending.remove(&chain) {
-            let mut finds = older.report.finds;
-            finds.append(&mut report.finds);
-            report.finds = finds;
-            turn = older.turn;
-        }
-        keep_newest(&mut report.finds);
-        self.pending.insert(chain, Pending { report, turn });
+        self.outbox.put(report);
     }
 
-    /// Fills an exchange as far as its limits allow: the report with the best row, then those that
-    /// have waited longest. The others stay for the next one.
     fn make_exchange(&mut self) -> Exchange {
-        let best = self.pending.iter().filter_map(|(&chain, pending)| {
-            let scores = pending.report.finds.iter().map(|(_, row)| row.score);
-            Some((scores.max()?, chain))
-        });
-        let best = best.max().map(|(_, chain)| chain);
-        let mut order: Vec<(bool, u64, ChainId)> = self
-            .pending
-            .iter()
-            .map(|(&chain, pending)| (Some(chain) != best, pending.turn, chain))
-            .collect();
-        order.sort_unstable();
-        let (mut bytes, mut states) = (0, 0);
-        let mut reports = Vec::new();
-        for (_, _, chain) in order.into_iter().take(MAX_REPORTS) {
-            let Some(pending) = self.pending.get_mut(&chain) else {
-                continue;
-            };
-            let state = pending.report.snapshot.as_ref();
-            states += state.map_or(0, |state| state.bytes().len());
-            bytes += report_bytes(&pending.report);
-            let is_full = bytes > MAX_LIST_BYTES || states > MAX_EXCHANGE_STATES;
-            if is_full && !reports.is_empty() {
-                break;
-            }
-            self.turns += 1;
-            pending.turn = self.turns;
-            reports.push(pending.report.clone());
-        }
+        let reports = self.outbox.fill_message();
         self.exchange_of(reports)
     }
 
@@ -451,13 +367,7 @@ impl<L: Link, W: Workshop> Session<'_, L, W> {
     async fn take_reply(&mut self, search: &SearchDescription, reply: Reply) -> Next {
         self.lease = reply.lease.max(Duration::from_millis(1));
         for (chain, sequence, answer) in reply.answers {
-            if self
-                .pending
-                .get(&chain)
-                .is_some_and(|pending| pending.report.sequence == sequence)
-            {
-                self.pending.remove(&chain);
-            } else if self.search.lockstep {
+            if !self.outbox.acknowledge(chain, sequence) && self.search.lockstep {
                 // An answer to a report that was answered before.
                 continue;
             }
@@ -467,7 +377,7 @@ impl<L: Link, W: Workshop> Session<'_, L, W> {
                     self.workshop.give_up(chain);
                     // What the chain had to say since is still sent: its rows are worth the same.
                     if self.search.lockstep {
-                        self.pending.remove(&chain);
+                        self.outbox.drop_chain(chain);
                     }
                 }
                 Answer::Continue { .. } => {
@@ -540,7 +450,7 @@ impl<L: Link, W: Workshop> Session<'_, L, W> {
                     }
                 },
             };
-            self.pending.remove(&order.chain);
+            self.outbox.drop_chain(order.chain);
             let round = order.sequence;
             self.running.insert(
                 order.chain,
@@ -600,7 +510,7 @@ impl<L: Link, W: Workshop> Session<'_, L, W> {
             self.workshop.give_up(chain);
             // What it had to say is still sent: it is worth the same, whoever runs the chain.
             if self.search.lockstep {
-                self.pending.remove(&chain);
+                self.outbox.drop_chain(chain);
             }
             self.chains.answer(chain, Answer::Release);
         }
@@ -613,7 +523,7 @@ impl<L: Link, W: Workshop> Session<'_, L, W> {
         let last = self.chains.end().await;
         if self.search.lockstep {
             // A round that was cut short is replayed by another worker.
-            self.pending.clear();
+            self.outbox.clear();
         } else {
             last.into_iter().for_each(|report| self.note(report));
         }
@@ -623,7 +533,9 @@ impl<L: Link, W: Workshop> Session<'_, L, W> {
     /// The search is over.
     async fn finish(&mut self, search: &SearchDescription) {
         let last = self.chains.end().await;
-        self.pending.retain(|_, _| !self.search.lockstep);
+        if self.search.lockstep {
+            self.outbox.clear();
+        }
         last.into_iter().for_each(|report| self.note(report));
         self.leave(search).await;
     }
@@ -634,13 +546,10 @@ impl<L: Link, W: Workshop> Session<'_, L, W> {
         loop {
             // In lockstep the states of the end, which are no reports of a round.
             let exchange = match self.search.lockstep {
-                true => {
-                    let reports = self.pending.values();
-                    self.exchange_of(reports.map(|pending| pending.report.clone()).collect())
-                }
+                true => self.exchange_of(self.outbox.reports().cloned().collect()),
                 false => self.make_exchange(),
             };
-            let is_last = exchange.reports.len() == self.pending.len();
+            let is_last = exchange.reports.len() == self.outbox.len();
             let last_call = async {
                 let mut attempt = 0;
                 loop {
@@ -671,7 +580,7 @@ impl<L: Link, W: Workshop> Session<'_, L, W> {
                 return;
             }
             for report in exchange.reports {
-                self.pending.remove(&report.chain);
+                self.outbox.drop_chain(report.chain);
             }
         }
     }
@@ -686,17 +595,6 @@ impl<L: Link, W: Workshop> Session<'_, L, W> {
             }
         }
     }
-}
-
-/// Drops the oldest rows of those that are too many for a report: a chain's bests only rise.
-fn keep_newest(finds: &mut Vec<(Found, EliteRow)>) {
-    let mut bytes = 0;
-    let newest = finds.iter().rev().take(MAX_FINDS).take_while(|(_, row)| {
-        bytes += find_bytes(row);
-        bytes <= MAX_LIST_BYTES
-    });
-    let kept = newest.count();
-    finds.drain(..finds.len() - kept);
 }
 
 /// What a reply has led to.

@@ -2,13 +2,16 @@ use super::*;
 use crate::test_values::{description, settings};
 use prost::Message;
 use rlbayes_common::data::{Schema, Table, Variable};
-use rlbayes_common::elite::Structure;
-use rlbayes_common::exchange::{ChainCounters, WorkerStatistics};
+use rlbayes_common::elite::{EliteRow, Found, Structure};
+use rlbayes_common::exchange::{ChainCounters, Snapshot, Standing, WorkerStatistics};
 use rlbayes_common::graph::Dag;
 use rlbayes_common::ids::{NodeIdx, SearchId, Seed};
 use rlbayes_common::score::{LogScore, ScoreSpec, Scorer};
-use rlbayes_common::search::{Chain, Constraints, NamedConstraints, Problem, SearchSpec};
+use rlbayes_common::search::{
+    Chain, Constraints, NamedConstraints, Problem, SavedChain, SearchSpec,
+};
 use rlbayes_proto::convert::exchange_to_wire;
+use rlbayes_proto::{MAX_FINDS, MAX_LIST_BYTES, MAX_REPORTS};
 use std::cell::RefCell;
 use std::sync::Arc;
 
@@ -162,8 +165,7 @@ fn with_session<T>(
         worker: WorkerId(1),
         lease: Duration::from_secs(15),
         running: (0..chains).map(run).collect(),
-        pending: BTreeMap::new(),
-        turns: 0,
+        outbox: Outbox::default(),
         tries: &mut tries,
         last_exchange: Instant::now(),
         last_checkpoint: Instant::now(),
@@ -266,7 +268,7 @@ fn an_exchange_is_filled_up_to_its_limit_with_the_best_row_first_and_the_rest_fo
         note_many(session);
         let search = session.search.clone();
         let (mut told, mut exchanges) = (0, 0);
-        while !session.pending.is_empty() {
+        while !session.outbox.is_empty() {
             let exchange = session.make_exchange();
             fits(&exchange);
             if exchanges == 0 {
@@ -292,7 +294,7 @@ fn lockstep_reports_that_are_not_answered_take_turns() {
             told.extend(exchange.reports.iter().map(|report| report.chain));
         }
         assert_eq!(told.len(), CHAINS as usize);
-        assert_eq!(session.pending.len(), CHAINS as usize);
+        assert_eq!(session.outbox.len(), CHAINS as usize);
     });
 }
 
@@ -364,7 +366,7 @@ fn rows_that_a_chain_found_before_it_was_released_are_still_told() {
             .collect();
         assert_eq!(scores, [-9.0, -8.0, -7.0]);
         block_on(session.take_reply(&search, answer_all(&second, &Answer::Release)));
-        assert!(session.pending.is_empty());
+        assert!(session.outbox.is_empty());
     });
 }
 
