@@ -13,7 +13,7 @@ use std::time::Duration;
 pub struct ChainReport {
     /// Which chain.
     pub chain: ChainId,
-    /// Counts the chain's reports; in lockstep it is the round.
+    /// Counts the chain's reports, see [`RunSequence`]; in lockstep it is the round.
     pub sequence: u64,
     /// Rows worth sharing since the last report.
     pub finds: Vec<(Found, EliteRow)>,
@@ -25,6 +25,44 @@ pub struct ChainReport {
     pub standing: Standing,
     /// Its state, where the last answer asked for it.
     pub snapshot: Option<Snapshot>,
+}
+
+/// How reports of a free-running chain are numbered: a chain that comes back to a worker process
+/// has another run there, whose reports and counters are not those of the run before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RunSequence {
+    /// Which run of the chain in its worker process, from 0.
+    pub run: u64,
+    /// Counts the run's reports, from 0.
+    pub report: u64,
+}
+
+impl RunSequence {
+    const REPORT_BITS: u32 = 32;
+
+    /// Reads a sequence.
+    #[must_use]
+    pub const fn of(sequence: u64) -> Self {
+        Self {
+            run: sequence >> Self::REPORT_BITS,
+            report: sequence & ((1 << Self::REPORT_BITS) - 1),
+        }
+    }
+
+    /// Returns the sequence of a run's first report.
+    #[must_use]
+    pub const fn first(run: u64) -> u64 {
+        run << Self::REPORT_BITS
+    }
+
+    /// Returns under which name the run's work is counted: the worker process' own in the first run.
+    #[must_use]
+    pub const fn life(self, incarnation: Incarnation) -> Incarnation {
+        match self.run {
+            0 => incarnation,
+            run => Incarnation(Seed(incarnation.0).mix(run).0),
+        }
+    }
 }
 
 /// A chain's state as sealed bytes, and their BLAKE3.

@@ -476,6 +476,10 @@ impl<'a> EventLoop<'a> {
             .then(|| AskError::NotStored(self.trouble.clone().unwrap_or_else(|| "unknown".into())));
         for due in due {
             match (due, &refused) {
+                // It would be told of an end that a restart does not know.
+                (Due::Join(_, reply), Some(error)) if self.state.stopped_by().is_some() => {
+                    let _ = reply.send(Err(error.clone()));
+                }
                 (Due::Join(incarnation, reply), _) => {
                     let welcome = self.state.welcome(incarnation);
                     let _ = reply.send(welcome.map_err(AskError::Refused));
@@ -511,7 +515,6 @@ impl<'a> EventLoop<'a> {
     /// Publishes what people see: never more than is on disk.
     fn publish_view(&mut self, now: Duration, at_once: bool) {
         let stops = self.state.stopped_by().is_some() && !self.told_stop;
-        self.told_stop |= stops;
         let due = stops || now.saturating_sub(self.viewed_at) >= VIEW_EVERY;
         if !(due || at_once) {
             return;
@@ -523,6 +526,7 @@ impl<'a> EventLoop<'a> {
                 .send_modify(|published| published.trouble = trouble);
             return;
         }
+        self.told_stop |= stops;
         if at_once || now.saturating_sub(self.diversity.0) >= DIVERSITY_EVERY {
             self.diversity = (now, self.state.pool().diversity());
         }

@@ -16,4 +16,5 @@ pub mod state;
 pub mod status;
 pub mod store;
 pub mod token;
+mod uploads;
 pub mod validator;

@@ -6,10 +6,11 @@ use crate::event_loop::{AskError, Handle, Published};
 use crate::latency::Latency;
 use crate::state::Refusal;
 use crate::status::{self, About};
+use crate::uploads::Uploads;
 use crate::validator::{RowRefused, Validator};
 use bytes::Bytes;
 use rlbayes_common::elite::EliteRow;
-use rlbayes_common::exchange::Snapshot;
+use rlbayes_common::exchange::{Exchange, Snapshot};
 use rlbayes_common::ids::{ChainId, Incarnation, SearchId};
 use rlbayes_common::search::StoppedBy;
 use rlbayes_common::snapshot::decode_chain;
@@ -19,10 +20,9 @@ use rlbayes_proto::convert::{
 };
 use rlbayes_proto::v1::coordinator_server::Coordinator;
 use rlbayes_proto::{MAX_CHUNK_BYTES, MAX_SNAPSHOT_BYTES, PROTOCOL_VERSION, v1};
-use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
@@ -30,8 +30,6 @@ use tokio_stream::wrappers::ReceiverStream;
 use tokio_stream::{Stream, StreamExt};
 use tonic::{Request, Response, Status, Streaming};
 
-/// States that were uploaded and not yet reported, in all.
-const MAX_UPLOAD_BYTES: u64 = 2 << 30;
 /// How often a watcher hears at most.
 const WATCH_EVERY: Duration = Duration::from_millis(500);
 /// How long any call may take until it is answered: a chain's state has so long to come in.
@@ -63,16 +61,8 @@ struct Shared {
     data: Bytes,
     validator: Validator,
     aside: Aside,
-    uploads: Mutex<BTreeMap<ChainId, Upload>>,
+    uploads: Uploads,
     latency: Latency,
-}
-
-/// The last state that was uploaded for a chain. Once a report has named it, the search's state
-/// holds it too; it stays here for the case that the report is repeated.
-#[derive(Debug)]
-struct Upload {
-    snapshot: Snapshot,
-    is_reported: bool,
 }
 
 type Checked = Vec<Result<EliteRow, RowRefused>>;
@@ -98,7 +88,7 @@ impl Service {
                 data,
                 validator,
                 aside: Aside::start("scoring"),
-                uploads: Mutex::default(),
+                uploads: Uploads::new(),
                 latency: Latency::default(),
             }),
         }
@@ -110,6 +100,12 @@ impl Service {
         let shared = &self.shared;
         let published = shared.published.borrow().clone();
         status::to_wire(&shared.about, &published, shared.validator.refused_rows())
+    }
+
+    fn note_counted(&self, states: &[(ChainId, [u8; 32])]) {
+        for &(chain, digest) in states {
+            self.shared.uploads.count(chain, digest);
+        }
     }
 
     /// Returns how long exchanges took.
@@ -187,15 +183,7 @@ impl Service {
                 }
                 None => Err(WireError::Missing("row")),
             },
-            |chain, digest| {
-                let uploads = self.shared.uploads.lock();
-                let mut uploads = uploads.unwrap_or_else(PoisonError::into_inner);
-                let upload = uploads
-                    .get_mut(&chain)
-                    .filter(|upload| upload.snapshot.digest() == digest)?;
-                upload.is_reported = true;
-                Some(upload.snapshot.clone())
-            },
+            |chain, digest| self.shared.uploads.named(chain, digest),
         )
         .map_err(wire)?;
         for reason in &refused {
@@ -203,6 +191,14 @@ impl Service {
         }
         Ok((exchange, refused))
     }
+}
+
+/// Returns which states the reports of an exchange name.
+fn states_of(exchange: &Exchange) -> Vec<(ChainId, [u8; 32])> {
+    let reports = exchange.reports.iter();
+    reports
+        .filter_map(|report| Some((report.chain, report.snapshot.as_ref()?.digest())))
+        .collect()
 }
 
 fn check_version(version: u32) -> Result<(), Status> {
@@ -320,9 +316,16 @@ impl Coordinator for Service {
                 .and_then(|chunk| chunk.header)
                 .ok_or_else(|| wire(WireError::Missing("header")))?;
             self.check_search(&header.search_id)?;
+            if !self.shared.about.search.lockstep {
+                return Err(Status::failed_precondition(
+                    "only a deterministic search stores states of chains",
+                ));
+            }
             if header.bytes > MAX_SNAPSHOT_BYTES {
                 return Err(wire(WireError::Range("bytes")));
             }
+            let room = self.shared.uploads.room_for(header.bytes).await;
+            let room = room.ok_or_else(|| wire(WireError::Range("bytes")))?;
             let mut bytes = Vec::new();
             while let Some(chunk) = stream.message().await? {
                 bytes.extend_from_slice(&chunk.content);
@@ -330,9 +333,9 @@ impl Coordinator for Service {
                     return Err(wire(WireError::Range("content")));
                 }
             }
-            Ok((header, bytes))
+            Ok((header, bytes, room))
         };
-        let (header, bytes) = tokio::time::timeout(UPLOAD, read)
+        let (header, bytes, _room) = tokio::time::timeout(UPLOAD, read)
             .await
             .map_err(|_| Status::deadline_exceeded("the state took too long"))??;
         let snapshot = Snapshot::new(bytes);
@@ -348,24 +351,9 @@ impl Coordinator for Service {
         if header.chain as usize >= known {
             return Err(asked(AskError::Refused(Refusal::UnknownChain(chain))));
         }
-        let uploads = self.shared.uploads.lock();
-        let mut uploads = uploads.unwrap_or_else(PoisonError::into_inner);
-        let others = uploads.iter().filter(|&(&other, _)| other != chain);
-        let held: u64 = others
-            .filter(|(_, upload)| !upload.is_reported)
-            .map(|(_, upload)| upload.snapshot.bytes().len() as u64)
-            .sum();
-        if held + snapshot.bytes().len() as u64 > MAX_UPLOAD_BYTES {
+        if !self.shared.uploads.keep(chain, snapshot) {
             return Err(Status::resource_exhausted("there are too many states"));
         }
-        let is_reported = false;
-        uploads.insert(
-            chain,
-            Upload {
-                snapshot,
-                is_reported,
-            },
-        );
         Ok(Response::new(v1::StoreChainReply {}))
     }
 
@@ -393,7 +381,9 @@ impl Coordinator for Service {
     ) -> Result<Response<v1::ExchangeReply>, Status> {
         let begun = Instant::now();
         let (exchange, refused) = self.read_exchange(request.into_inner()).await?;
+        let states = states_of(&exchange);
         let reply = answered(self.shared.handle.exchange(exchange)).await?;
+        self.note_counted(&states);
         self.shared.latency.record(begun.elapsed());
         Ok(Response::new(reply_to_wire(&reply, refused)))
     }
@@ -403,7 +393,9 @@ impl Coordinator for Service {
         request: Request<v1::ExchangeRequest>,
     ) -> Result<Response<v1::LeaveReply>, Status> {
         let (exchange, _) = self.read_exchange(request.into_inner()).await?;
+        let states = states_of(&exchange);
         answered(self.shared.handle.leave(exchange)).await?;
+        self.note_counted(&states);
         Ok(Response::new(v1::LeaveReply {}))
     }
 

@@ -8,8 +8,8 @@ use proptest::prelude::*;
 use prost::Message as _;
 use rlbayes_common::elite::{EliteRow, Found, Keying, Pool, Structure};
 use rlbayes_common::exchange::{
-    Answer, ChainCounters, ChainOrder, ChainReport, Exchange, Hello, Origin, Reply, Snapshot,
-    Standing, StoredChain, WorkerStatistics,
+    Answer, ChainCounters, ChainOrder, ChainReport, Exchange, Hello, Origin, Reply, RunSequence,
+    Snapshot, Standing, StoredChain, WorkerStatistics,
 };
 use rlbayes_common::graph::{Dag, StructureKey};
 use rlbayes_common::ids::{ChainId, Incarnation, NodeIdx, SearchId, Seed, WorkerId};
@@ -169,6 +169,8 @@ struct Worker {
     call: u64,
     chains: BTreeMap<ChainId, Chain>,
     pending: BTreeMap<ChainId, ChainReport>,
+    /// How many runs each chain has had in this process.
+    runs: BTreeMap<ChainId, u64>,
     told_stop: bool,
     /// Whether its process has ended: the search is over for it.
     ended: bool,
@@ -377,7 +379,7 @@ impl World {
         let by = if lockstep {
             Incarnation(0)
         } else {
-            incarnation
+            RunSequence::of(report.sequence).life(incarnation)
         };
         let done = self.done.entry((by, id)).or_default();
         *done = chain.evaluations.max(*done);
@@ -616,7 +618,13 @@ impl World {
                     chain.give(seeds.as_ref());
                 }
             }
-            worker.pending.remove(&order.chain);
+            if lockstep {
+                worker.pending.remove(&order.chain);
+            } else {
+                let runs = worker.runs.entry(order.chain).or_default();
+                chain.sequence = RunSequence::first(*runs);
+                *runs += 1;
+            }
             worker.chains.insert(order.chain, chain);
         }
     }

@@ -60,7 +60,7 @@ fn two_workers_reach_the_proven_optimum_and_everybody_exits_with_0() {
 
 #[test]
 fn people_see_stop_and_fetch_a_search() {
-    let cluster = Cluster::start("alarm.csv", &[]);
+    let cluster = Cluster::start("alarm.csv", &["--time", "1h"]);
     let url = cluster.url();
     let worker = cluster.worker("worker");
     cluster.wait_for("a best row", |status| {
@@ -225,7 +225,7 @@ fn a_worker_shows_that_it_lives_and_drains_when_it_is_asked_by_its_folder() {
 
 #[test]
 fn a_coordinator_that_is_interrupted_exits_with_130_and_the_same_command_goes_on() {
-    let flags = ["--time", "3s", "--when-done", "exit"];
+    let flags = ["--time", "8s", "--when-done", "exit"];
     let mut cluster = Cluster::start("alarm.csv", &flags);
     let worker = cluster.worker("worker");
     let before = cluster.wait_for("work", |status| status.evaluations > 0);
@@ -298,7 +298,7 @@ fn seeds_cross_the_cluster(table: &str, flags: &[&str]) {
 
 #[test]
 fn without_cooperation_no_seeds_are_sent() {
-    let flags = ["--chains", "2", "--no-cooperation"];
+    let flags = ["--chains", "2", "--time", "1h", "--no-cooperation"];
     let cluster = Cluster::start("asia_n1000_s1.csv.gz", &flags);
     let _workers = [cluster.worker("first"), cluster.worker("second")];
     let status = cluster.wait_for("both work", |status| {

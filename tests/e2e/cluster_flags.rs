@@ -260,17 +260,21 @@ fn a_terminal_shows_a_live_view_with_a_curve() {
         );
         return;
     }
-    let cluster = Cluster::start("alarm.csv", &["--time", "3s"]);
+    let cluster = Cluster::start("alarm.csv", &["--time", "1h"]);
     let worker = cluster.worker("worker");
     cluster.wait_for("a best row", |status| status.best_score.is_some());
     let mut command = Command::new("script");
     let watch = format!("{} watch {}", binary().display(), cluster.url());
     command.args(["-q", "-e", "-c", &watch, "/dev/null"]);
     command.stdin(Stdio::null());
-    let shown = Running::of(command).wait(SOON).ok().stdout;
+    let watch = Running::of(command);
+    wait_until("it is drawn again and again", SOON, || {
+        watch.printed().matches("\u{1b}[J").count() >= 3
+    });
+    cluster.stop();
+    let shown = watch.wait(SOON).ok().stdout;
     worker.wait(SOON).ok();
     let views: Vec<&str> = shown.split("\u{1b}[J").collect();
-    assert!(views.len() > 2, "it is drawn again and again: {shown:?}");
     for view in &views[1..] {
         assert!(
             view.contains("best") && view.contains("workers"),
@@ -354,4 +358,15 @@ fn a_worker_that_is_started_again_on_a_full_disk_takes_part() {
     cluster.stop();
     again.wait(SOON).ok();
     drop(disk);
+}
+
+#[test]
+fn a_worker_that_no_coordinator_would_take_is_refused_at_the_start() {
+    let name = "x".repeat(256);
+    for (flag, value) in [("--threads", "70000"), ("--name", &name)] {
+        let ran = rlbayes(["worker", "--coordinator", "http://127.0.0.1:1", flag, value]);
+        assert_eq!(ran.code, Some(2), "{ran:?}");
+        assert!(ran.stderr.contains(flag), "{ran:?}");
+        assert!(ran.stderr.contains("at most"), "{ran:?}");
+    }
 }

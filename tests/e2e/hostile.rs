@@ -205,20 +205,30 @@ fn unknown_ids_and_numbers_out_of_range_get_a_clear_status() {
         snapshot: vec![0; 32].into(),
     }));
     assert_eq!(code(answer.map(|_| ())), Code::OutOfRange);
-    let no_header = tokio_stream::iter([v1::StoreChainChunk::default()]);
     assert_eq!(
-        code(block_on(client.store_chain(no_header))),
-        Code::InvalidArgument
+        code(upload(&cluster.url(), &peer, 1000, 1000)),
+        Code::FailedPrecondition,
+        "no chain of this search has a state here"
     );
-    let header = |bytes: u64| v1::StoreChainChunk {
+
+    let after = cluster.status().unwrap();
+    assert_eq!(after.pool_size, before.pool_size);
+    assert_eq!(after.best_score, before.best_score);
+    // One who behaves is served as before.
+    peer.send(good.clone()).unwrap();
+}
+
+/// Uploads some bytes as the state of a chain, and announces how many.
+fn upload(url: &str, peer: &Peer, bytes: u64, announced: u64) -> Result<(), Status> {
+    let header = v1::StoreChainChunk {
         header: Some(v1::StoreChainHeader {
-            search_id: search_id.clone(),
+            search_id: peer.joined.search.as_ref().unwrap().id.clone(),
             worker: peer.joined.worker,
             incarnation: 7,
             chain: 0,
             sequence: 1,
             snapshot: vec![0; 32].into(),
-            bytes,
+            bytes: announced,
         }),
         content: Default::default(),
     };
@@ -226,17 +236,38 @@ fn unknown_ids_and_numbers_out_of_range_get_a_clear_status() {
         header: None,
         content: vec![1; 1000].into(),
     };
-    for bytes in [10, 1000, u64::MAX] {
-        let upload = tokio_stream::iter([header(bytes), content.clone()]);
-        let answer = block_on(client.store_chain(upload));
-        assert_eq!(code(answer), Code::InvalidArgument, "{bytes}");
-    }
+    let chunks = std::iter::repeat_n(content, usize::try_from(bytes / 1000).unwrap());
+    let chunks: Vec<_> = [header].into_iter().chain(chunks).collect();
+    let mut client = client(url);
+    block_on(client.store_chain(tokio_stream::iter(chunks))).map(|_| ())
+}
 
-    let after = cluster.status().unwrap();
-    assert_eq!(after.pool_size, before.pool_size);
-    assert_eq!(after.best_score, before.best_score);
-    // One who behaves is served as before.
-    peer.send(good.clone()).unwrap();
+#[test]
+fn states_that_are_not_what_they_are_announced_as_are_refused_and_nothing_is_kept_of_them() {
+    let flags = ["--deterministic", "--chains", "2", "--time", "1h"];
+    let mut cluster = Cluster::start(ASIA, &[&flags[..], &["--lease", "1h"]].concat());
+    cluster.wait_for("it serves", |_| true);
+    let url = cluster.url();
+    let peer = Peer::join(&url, 7);
+    let no_header = tokio_stream::iter([v1::StoreChainChunk::default()]);
+    let answer = block_on(client(&url).store_chain(no_header));
+    assert_eq!(code(answer), Code::InvalidArgument);
+    for announced in [10, 1000, u64::MAX] {
+        let answer = upload(&url, &peer, 1000, announced);
+        assert_eq!(code(answer), Code::InvalidArgument, "{announced}");
+    }
+    let large = 20_000_000;
+    let flood = |count: usize| {
+        for _ in 0..count {
+            let answer = upload(&url, &peer, large, large);
+            assert_eq!(code(answer), Code::InvalidArgument);
+        }
+    };
+    flood(3);
+    let warm = resident_bytes(cluster.coordinator());
+    flood(20);
+    let grown = resident_bytes(cluster.coordinator()).saturating_sub(warm);
+    assert!(grown < 64 * MIB, "it has grown by {} KiB", grown >> 10);
 }
 
 #[test]
@@ -340,7 +371,7 @@ fn garbage_and_half_open_connections_do_not_keep_a_worker_from_its_coordinator()
 fn the_http_port_only_answers_questions() {
     let http = rlbayes_tests::own_port();
     let address = format!("127.0.0.1:{http}");
-    let cluster = Cluster::start(ASIA, &["--http", &address]);
+    let cluster = Cluster::start(ASIA, &["--time", "1h", "--http", &address]);
     let worker = cluster.worker("worker");
     cluster.wait_for("a best row", |status| status.best_score.is_some());
     let ask = |request: &str| {

@@ -10,8 +10,9 @@ const FLAGS: [&str; 9] = [
     "--deterministic",
     "--chains",
     "5",
+    // So many rounds, each of which is stored, that faults come in the middle.
     "--round-evaluations",
-    "20000",
+    "4000",
     "--evaluations",
     "8000000",
     "--seed",

@@ -66,6 +66,12 @@ impl Chains for Stepped {
         }
     }
 
+    fn tell_bests_again(&mut self) {
+        for (_, chain) in self.chains.values_mut() {
+            chain.tell_best_again();
+        }
+    }
+
     async fn next_report(&mut self) -> Option<ChainReport> {
         let halt = AtomicBool::new(false);
         loop {

@@ -226,6 +226,12 @@ impl Running {
         String::from_utf8_lossy(&self.stderr.text.lock().unwrap()).into_owned()
     }
 
+    /// Returns what the process has written to stdout so far.
+    #[must_use]
+    pub fn printed(&self) -> String {
+        String::from_utf8_lossy(&self.stdout.text.lock().unwrap()).into_owned()
+    }
+
     /// Returns the process's number.
     #[must_use]
     pub fn id(&self) -> u32 {

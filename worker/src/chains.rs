@@ -19,6 +19,9 @@ pub trait Chains {
     /// Asks every chain for its state with its next report.
     fn want_snapshots(&mut self);
 
+    /// Has every chain tell its best row again with its next report.
+    fn tell_bests_again(&mut self);
+
     /// Waits for the next report. Must be safe to drop and call again.
     fn next_report(&mut self) -> impl Future<Output = Option<ChainReport>>;
 

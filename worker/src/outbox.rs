@@ -3,7 +3,7 @@
 //! may have.
 
 use rlbayes_common::elite::{EliteRow, Found};
-use rlbayes_common::exchange::{ChainReport, Standing};
+use rlbayes_common::exchange::{ChainReport, RunSequence, Standing};
 use rlbayes_common::ids::ChainId;
 use rlbayes_proto::convert::{find_bytes, report_bytes};
 use rlbayes_proto::{MAX_EXCHANGE_STATES, MAX_FINDS, MAX_LIST_BYTES, MAX_REPORTS};
@@ -35,7 +35,7 @@ impl Outbox {
             report.finds = finds;
             turn = older.turn;
         }
-        keep_newest(&mut report.finds);
+        keep_best_and_newest(&mut report.finds);
         self.waiting.insert(report.chain, Waiting { report, turn });
     }
 
@@ -125,18 +125,29 @@ impl Outbox {
             !report.finds.is_empty()
                 || report.wants_seeds
                 || report.standing != Standing::Running
-                || report.sequence == 0
+                || RunSequence::of(report.sequence).report == 0
         })
     }
 }
 
-/// Drops the oldest rows of those that are too many for a report: a chain's bests only rise.
-fn keep_newest(finds: &mut Vec<(Found, EliteRow)>) {
-    let mut bytes = 0;
-    let newest = finds.iter().rev().take(MAX_FINDS).take_while(|(_, row)| {
-        bytes += find_bytes(row);
-        bytes <= MAX_LIST_BYTES
-    });
+/// Drops the oldest rows of those that are too many for a report, never the best: rows that a chain
+/// stalled on may come after it.
+fn keep_best_and_newest(finds: &mut Vec<(Found, EliteRow)>) {
+    let scores = finds.iter().map(|(_, row)| row.score).enumerate();
+    let Some((best, _)) = scores.max_by_key(|&(_, score)| score) else {
+        return;
+    };
+    let best = finds.remove(best);
+    let mut bytes = find_bytes(&best.1);
+    let newest = finds
+        .iter()
+        .rev()
+        .take(MAX_FINDS - 1)
+        .take_while(|(_, row)| {
+            bytes += find_bytes(row);
+            bytes <= MAX_LIST_BYTES
+        });
     let kept = newest.count();
     finds.drain(..finds.len() - kept);
+    finds.push(best);
 }

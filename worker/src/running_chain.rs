@@ -221,6 +221,11 @@ impl RunningChain {
         }
     }
 
+    /// Has the next report tell the best row, though one did before.
+    pub fn tell_best_again(&mut self) {
+        self.chain.core_mut().tell_best_again();
+    }
+
     /// Asks for the chain's state with the next report.
     pub fn want_snapshot(&mut self) {
         self.snapshot_wanted = true;

@@ -8,7 +8,8 @@ use crate::outbox::Outbox;
 use crate::tries::Tries;
 use crate::workshop::Workshop;
 use rlbayes_common::exchange::{
-    Answer, ChainOrder, ChainReport, Exchange, Hello, Origin, Reply, SearchDescription, Welcome,
+    Answer, ChainOrder, ChainReport, Exchange, Hello, Origin, Reply, RunSequence,
+    SearchDescription, Welcome,
 };
 use rlbayes_common::failpoint;
 use rlbayes_common::ids::{ChainId, Incarnation, WorkerId};
@@ -122,7 +123,9 @@ pub async fn run<L: Link, W: Workshop>(
             last_exchange: Instant::now(),
             last_checkpoint: Instant::now(),
             in_a_hurry: false,
+            is_unknown: false,
             chains_ended: false,
+            runs: BTreeMap::new(),
         };
         let span =
             tracing::info_span!("session", search = %session.search.id, worker = %session.worker);
@@ -189,7 +192,11 @@ struct Session<'a, L: Link, W: Workshop> {
     last_checkpoint: Instant,
     /// Whether the next exchange should not wait.
     in_a_hurry: bool,
+    /// Whether the coordinator does not know the worker, which joins again before it exchanges.
+    is_unknown: bool,
     chains_ended: bool,
+    /// How many runs each chain has had in this process.
+    runs: BTreeMap<ChainId, u64>,
 }
 
 /// A chain that runs here.
@@ -200,7 +207,13 @@ struct Run {
     stopped: bool,
 }
 
-type Call<'a> = Pin<Box<dyn Future<Output = Result<Reply, LinkError>> + 'a>>;
+/// What a call to the coordinator has brought.
+enum Heard {
+    Reply(Reply),
+    Joined(Box<Joined>),
+}
+
+type Call<'a> = Pin<Box<dyn Future<Output = Result<Heard, LinkError>> + 'a>>;
 
 impl<L: Link, W: Workshop> Session<'_, L, W> {
     /// Works until the end; none if the coordinator has another search by now.
@@ -233,48 +246,46 @@ impl<L: Link, W: Workshop> Session<'_, L, W> {
                     self.drain(&search).await;
                     return Ok(Some(End::Drained));
                 }
-                replied = async { match call.as_mut() { Some(call) => call.await, None => std::future::pending().await } } => {
+                heard = async { match call.as_mut() { Some(call) => call.await, None => std::future::pending().await } } => {
                     call = None;
-                    failpoint::pass("worker-after-exchange");
-                    match replied {
-                        Ok(reply) => {
+                    let is_told = heard.is_ok();
+                    let next = match heard {
+                        Ok(heard) => {
                             self.tries.succeeded();
-                            orders = match self.take_reply(&search, reply).await {
-                                Next::Orders(orders) => orders,
-                                Next::End(end) => return Ok(Some(end)),
-                            };
-                            if self.chains_ended {
-                                return Err(SessionError::Workshop("the chains have ended".into()));
+                            match heard {
+                                Heard::Reply(reply) => self.take_reply(reply),
+                                Heard::Joined(joined) => self.take_welcome(*joined),
                             }
                         }
                         Err(LinkError::JoinAgain(_)) => {
-                            let again = tokio::select! {
-                                biased;
-                                () = &mut shutdown => {
-                                    self.drain(&search).await;
-                                    return Ok(Some(End::Drained));
-                                }
-                                again = self.join_again() => again?,
-                            };
-                            match again {
-                                Again::SameSearch => {}
-                                Again::Over(reason) => {
-                                    self.finish(&search).await;
-                                    return Ok(Some(End::Finished(reason)));
-                                }
-                                Again::AnotherSearch => {
-                                    self.chains.end().await;
-                                    return Ok(None);
-                                }
-                            }
+                            self.is_unknown = true;
+                            self.in_a_hurry = true;
+                            Next::Orders(Vec::new())
                         }
                         Err(error) => match self.tries.failed(error) {
-                            Ok(delay) => not_before = Instant::now() + delay,
+                            Ok(delay) => {
+                                not_before = Instant::now() + delay;
+                                Next::Orders(Vec::new())
+                            }
                             Err(error) => {
                                 self.checkpoint_all().await;
                                 return Err(error);
                             }
                         },
+                    };
+                    match next {
+                        Next::Orders(ordered) => orders = ordered,
+                        Next::AnotherSearch => {
+                            self.chains.end().await;
+                            return Ok(None);
+                        }
+                        Next::Over(reason) => {
+                            self.finish(&search).await;
+                            return Ok(Some(End::Finished(reason)));
+                        }
+                    }
+                    if self.chains_ended && is_told {
+                        return Err(SessionError::Workshop("the chains have ended".into()));
                     }
                 }
                 report = self.chains.next_report(), if !self.chains_ended => match report {
@@ -292,14 +303,25 @@ impl<L: Link, W: Workshop> Session<'_, L, W> {
                 () = sleep_until(due), if call.is_none() => {
                     self.last_exchange = Instant::now();
                     self.in_a_hurry = false;
-                    let exchange = self.make_exchange();
                     let search = &search;
-                    call = Some(Box::pin(async move {
-                        failpoint::pass("worker-before-exchange");
-                        link.store_chain(search, &exchange).await?;
-                        failpoint::pass("worker-after-store-chain");
-                        link.exchange(search, exchange).await
-                    }));
+                    call = Some(if self.is_unknown {
+                        let running = self.running.keys().copied().collect();
+                        let hello = hello(self.settings, running, Some(search.id));
+                        Box::pin(async move {
+                            let joined = link.join(&hello).await?;
+                            Ok(Heard::Joined(Box::new(joined)))
+                        })
+                    } else {
+                        let exchange = self.make_exchange();
+                        Box::pin(async move {
+                            failpoint::pass("worker-before-exchange");
+                            link.store_chain(search, &exchange).await?;
+                            failpoint::pass("worker-after-store-chain");
+                            let reply = link.exchange(search, exchange).await;
+                            failpoint::pass("worker-after-exchange");
+                            Ok(Heard::Reply(reply?))
+                        })
+                    });
                 }
                 () = sleep_until(checkpoint_due), if !self.search.lockstep => {
                     self.last_checkpoint = Instant::now();
@@ -364,7 +386,7 @@ impl<L: Link, W: Workshop> Session<'_, L, W> {
         }
     }
 
-    async fn take_reply(&mut self, search: &SearchDescription, reply: Reply) -> Next {
+    fn take_reply(&mut self, reply: Reply) -> Next {
         self.lease = reply.lease.max(Duration::from_millis(1));
         for (chain, sequence, answer) in reply.answers {
             if !self.outbox.acknowledge(chain, sequence) && self.search.lockstep {
@@ -397,8 +419,7 @@ impl<L: Link, W: Workshop> Session<'_, L, W> {
             // In lockstep the round that others wait for is finished first.
             let in_a_round = self.search.lockstep && self.running.values().any(|run| !run.stopped);
             if !in_a_round {
-                self.finish(search).await;
-                return Next::End(End::Finished(reason));
+                return Next::Over(reason);
             }
         }
         Next::Orders(reply.orders)
@@ -406,7 +427,7 @@ impl<L: Link, W: Workshop> Session<'_, L, W> {
 
     /// Runs chains as ordered; those that run already go on, unless they are in another round.
     async fn take_orders(&mut self, orders: Vec<ChainOrder>) {
-        for order in orders {
+        for mut order in orders {
             let runs = self.running.get(&order.chain);
             // One that was told to stop is begun anew: the coordinator has forgotten its end.
             let goes_on = runs.is_some_and(|run| {
@@ -450,7 +471,13 @@ impl<L: Link, W: Workshop> Session<'_, L, W> {
                     }
                 },
             };
-            self.outbox.drop_chain(order.chain);
+            if self.search.lockstep {
+                self.outbox.drop_chain(order.chain);
+            } else {
+                let runs = self.runs.entry(order.chain).or_default();
+                order.sequence = RunSequence::first(*runs);
+                *runs += 1;
+            }
             let round = order.sequence;
             self.running.insert(
                 order.chain,
@@ -473,22 +500,21 @@ impl<L: Link, W: Workshop> Session<'_, L, W> {
         }
     }
 
-    /// Joins under the same incarnation and makes the chains that run here those that are ordered.
-    async fn join_again(&mut self) -> Result<Again, SessionError> {
-        let running = self.running.keys().copied().collect();
-        let hello = hello(self.settings, running, Some(self.search.id));
-        let joined = join(self.link, &hello, self.tries).await?;
+    /// Takes part again under the same incarnation: the chains that run here become those that are
+    /// ordered, and each tells its best row again. A coordinator that has lost its state has no
+    /// other way to it.
+    fn take_welcome(&mut self, joined: Joined) -> Next {
         let Joined {
             welcome,
             chains,
             search,
         } = joined;
         if let Some(reason) = welcome.stopped_by {
-            return Ok(Again::Over(reason));
+            return Next::Over(reason);
         }
         if search.id != self.search.id {
             tracing::info!(search = %search.id, "the coordinator has another search");
-            return Ok(Again::AnotherSearch);
+            return Next::AnotherSearch;
         }
         let Welcome {
             worker,
@@ -497,6 +523,7 @@ impl<L: Link, W: Workshop> Session<'_, L, W> {
             ..
         } = welcome;
         tracing::info!(%worker, "joined again");
+        self.is_unknown = false;
         self.worker = worker;
         self.lease = lease.max(Duration::from_millis(1));
         let gone: Vec<ChainId> = self
@@ -514,8 +541,8 @@ impl<L: Link, W: Workshop> Session<'_, L, W> {
             }
             self.chains.answer(chain, Answer::Release);
         }
-        self.take_orders(orders).await;
-        Ok(Again::SameSearch)
+        self.chains.tell_bests_again();
+        Next::Orders(orders)
     }
 
     /// The worker goes before the search is over.
@@ -597,15 +624,9 @@ impl<L: Link, W: Workshop> Session<'_, L, W> {
     }
 }
 
-/// What a reply has led to.
+/// What the coordinator's words have led to.
 enum Next {
     Orders(Vec<ChainOrder>),
-    End(End),
-}
-
-/// What joining again has led to.
-enum Again {
-    SameSearch,
     AnotherSearch,
     Over(StoppedBy),
 }

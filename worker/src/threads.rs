@@ -48,6 +48,7 @@ enum Message {
     Run(Box<RunningChain>),
     Answer(ChainId, Answer),
     WantSnapshots,
+    TellBestsAgain,
 }
 
 impl Threads {
@@ -128,6 +129,12 @@ impl Chains for Threads {
     fn want_snapshots(&mut self) {
         for thread in 0..self.threads.len() {
             self.tell(thread, Message::WantSnapshots);
+        }
+    }
+
+    fn tell_bests_again(&mut self) {
+        for thread in 0..self.threads.len() {
+            self.tell(thread, Message::TellBestsAgain);
         }
     }
 
@@ -266,6 +273,11 @@ impl Work {
             Message::WantSnapshots => {
                 for chain in &mut self.chains {
                     chain.want_snapshot();
+                }
+            }
+            Message::TellBestsAgain => {
+                for chain in &mut self.chains {
+                    chain.tell_best_again();
                 }
             }
             Message::Answer(id, answer) => {

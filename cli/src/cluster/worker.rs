@@ -20,6 +20,7 @@ use rlbayes_common::ids::{ChainId, Incarnation, SearchId};
 use rlbayes_common::io::write_whole;
 use rlbayes_common::score::Scorer;
 use rlbayes_common::search::{Constraints, Problem, SavedChain};
+use rlbayes_proto::convert::{MOST_HOST_BYTES, MOST_THREADS};
 use rlbayes_worker::chain_folder::{Belongs, ChainFolder};
 use rlbayes_worker::chains::ChainMaker;
 use rlbayes_worker::data_store::DataStore;
@@ -93,6 +94,18 @@ pub(crate) fn worker(args: &WorkerArgs) -> Result<(), Failure> {
     if threads == 0 {
         return Err(Failure::input("--threads is at least 1"));
     }
+    if threads > MOST_THREADS {
+        let said = format!("--threads {threads}: a worker has at most {MOST_THREADS}");
+        return Err(Failure::input(said));
+    }
+    let name = args.name.clone().unwrap_or_else(host_name);
+    if name.len() > MOST_HOST_BYTES {
+        let said = format!(
+            "--name has {} bytes; a worker's name has at most {MOST_HOST_BYTES}",
+            name.len()
+        );
+        return Err(Failure::input(said));
+    }
     let given = match &args.data {
         Some(path) => {
             let say = Say::new(false);
@@ -116,7 +129,7 @@ pub(crate) fn worker(args: &WorkerArgs) -> Result<(), Failure> {
     let settings = SessionSettings {
         incarnation,
         replaces,
-        host: args.name.clone().unwrap_or_else(host_name),
+        host: name,
         threads,
         program_version: env!("CARGO_PKG_VERSION").to_owned(),
         give_up_after: args.give_up_after,

@@ -6,10 +6,10 @@ use super::row::EliteRow;
 use crate::ids::{ChainId, Seed};
 use crate::search::{Random, Seeds};
 
-/// Chooses rows for a chain: the pool's best to start from, and a mate to recombine with. The mate
+/// Chooses rows for a chain: the pool's best, unless it is the chain's own, and last a mate. The mate
 /// is drawn among what each of the other chains found best and stalled on, not among the best rows
 /// over all: those are mostly near copies of one another, and a mate that differs is what brings
-/// something new. None while the pool is empty.
+/// something new. None while no other chain has found anything: a chain's own rows are in its table.
 ///
 /// `draw` is mixed from the search's seed, the chain and how often it was reseeded, never from a
 /// worker or the time.
@@ -22,14 +22,10 @@ pub fn reseed(pool: &Pool, chain: ChainId, draw: Seed) -> Option<Seeds> {
         .filter(|(finder, _, _)| *finder != chain)
         .map(|(_, _, row)| row)
         .collect();
-    let mates = if of_others.is_empty() {
-        pool.rows()
-    } else {
-        of_others
-    };
-    let mate = *random.pick(&mates)?;
+    let mate = *random.pick(&of_others)?;
+    let best = (pool.best_of(chain) != Some(best)).then_some(best);
     Some(Seeds {
-        rows: vec![best.clone(), mate.clone()],
+        rows: best.into_iter().chain([mate]).cloned().collect(),
         draw: Seed(random.bits()),
     })
 }

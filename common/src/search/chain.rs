@@ -209,12 +209,20 @@ impl ChainCore {
         outcome
     }
 
-    /// Notes a row that is worth sharing though it is not the best.
+    /// Notes a row that is worth sharing though it is not the best. Of too many the oldest goes,
+    /// never the one with the highest score.
     pub fn note_find(&mut self, found: Found, row: EliteRow) {
         if self.finds.len() == Self::MOST_FINDS {
-            self.finds.remove(0);
+            let scores = self.finds.iter().map(|(_, row)| row.score).enumerate();
+            let highest = scores.max_by_key(|&(_, score)| score).map(|(at, _)| at);
+            self.finds.remove(usize::from(highest == Some(0)));
         }
         self.finds.push((found, row));
+    }
+
+    /// Hands the best row over once more, for a listener that may have lost it.
+    pub fn tell_best_again(&mut self) {
+        self.best_is_new = self.best.is_some();
     }
 
     /// Tells whether the best row is one that was not handed over yet.

@@ -3,7 +3,7 @@ use crate::state::{ChainCount, Cooperation, SearchPlan, Snapshots};
 use redb::backends::InMemoryBackend;
 use redb::{Database, StorageBackend};
 use rlbayes_common::elite::Keying;
-use rlbayes_common::ids::Seed;
+use rlbayes_common::ids::{Incarnation, Seed};
 use rlbayes_common::search::Budget;
 use std::io;
 
@@ -61,6 +61,18 @@ fn plan() -> SearchPlan {
     }
 }
 
+fn hello() -> Hello {
+    Hello {
+        incarnation: Incarnation(1),
+        replaces: None,
+        host: "here".into(),
+        threads: 1,
+        program_version: "1".into(),
+        chains: Vec::new(),
+        search: None,
+    }
+}
+
 #[test]
 fn a_stop_that_is_not_stored_is_not_acknowledged() {
     let refuses = Arc::new(AtomicBool::new(false));
@@ -87,6 +99,7 @@ fn a_stop_that_is_not_stored_is_not_acknowledged() {
         .build()
         .unwrap();
     runtime.block_on(async {
+        let (done, is_done) = tokio::sync::oneshot::channel();
         let asks = async {
             refuses.store(true, Relaxed);
             let refused = handle.stop(StoppedBy::Stop).await;
@@ -99,11 +112,17 @@ fn a_stop_that_is_not_stored_is_not_acknowledged() {
                 None,
                 "nobody is shown it"
             );
+            let joins = handle.join(hello()).await;
+            assert!(matches!(joins, Err(AskError::NotStored(_))), "{joins:?}");
             refuses.store(false, Relaxed);
             assert_eq!(handle.stop(StoppedBy::Stop).await, Ok(()));
             assert_eq!(published.borrow().view.stopped_by, Some(StoppedBy::Stop));
+            let _ = done.send(());
         };
-        let shutdown = std::future::pending();
-        tokio::join!(event_loop.run(Until::Finished, shutdown), asks)
+        // One that serves on, so that nothing is shown only because it ends.
+        let shutdown = async {
+            let _ = is_done.await;
+        };
+        tokio::join!(event_loop.run(Until::Told, shutdown), asks)
     });
 }

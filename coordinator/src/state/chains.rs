@@ -39,8 +39,8 @@ pub(super) struct Answered {
     pub(super) answer: Answer,
 }
 
-/// What a chain has done: the maximum for each worker process that ran it, summed. Late and
-/// repeated reports can't change the sum.
+/// What a chain has done: the maximum for each run in a worker process, summed. Late and repeated
+/// reports can't change the sum.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Counted {
     ended: ChainCounters,

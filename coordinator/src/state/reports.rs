@@ -5,7 +5,9 @@ use super::command::Command;
 use super::plan::{ChainCount, Cooperation, Pace, Snapshots};
 use super::{MAX_CHAINS, Record, State, WHOEVER};
 use rlbayes_common::elite::{EliteRow, reseed};
-use rlbayes_common::exchange::{Answer, ChainCounters, ChainReport, Exchange, Standing};
+use rlbayes_common::exchange::{
+    Answer, ChainCounters, ChainReport, Exchange, RunSequence, Standing,
+};
 use rlbayes_common::ids::{ChainId, Incarnation, WorkerId};
 use rlbayes_common::score::LogScore;
 use rlbayes_common::search::{MIN_GAIN, Seeds, StoppedBy};
@@ -65,7 +67,8 @@ impl State {
         let id = report.chain;
         let (sequence, standing, wants_seeds) =
             (report.sequence, report.standing, report.wants_seeds);
-        self.count(now, worker, incarnation, id, report.counters);
+        let life = RunSequence::of(sequence).life(incarnation);
+        self.count(now, worker, life, id, report.counters);
         self.merge(now, report, commands);
         self.check_budget(now, commands);
         let Some(worker) = worker else {
@@ -233,12 +236,12 @@ impl State {
         &mut self,
         now: Duration,
         worker: Option<WorkerId>,
-        incarnation: Incarnation,
+        life: Incarnation,
         chain: ChainId,
         counters: ChainCounters,
     ) {
         if let Some(state) = self.chains.get_mut(&chain) {
-            let added = state.counted.raise(incarnation, counters);
+            let added = state.counted.raise(life, counters);
             self.total = self.total.plus(added);
             if let Some(worker) = worker {
                 self.members.credit(now, worker, added.evaluations);
@@ -276,10 +279,18 @@ impl State {
             && before.is_none_or(|before| best.score.value() > before.value() + MIN_GAIN)
         {
             let best = best.clone();
-            let record = Record {
-                score: best.score,
-                at: self.elapsed(now),
-                evaluations: self.total.evaluations,
+            let stagnated = self.stopped_by() == Some(StoppedBy::Stagnation);
+            let record = match &self.record {
+                // A last report after the end; it is still the end after a restart.
+                Some(before) if stagnated => Record {
+                    score: best.score,
+                    ..before.clone()
+                },
+                _ => Record {
+                    score: best.score,
+                    at: self.elapsed(now),
+                    evaluations: self.total.evaluations,
+                },
             };
             self.curve.add(record.at, record.score);
             self.record = Some(record);

@@ -1,8 +1,8 @@
 use super::*;
 use rlbayes_common::elite::{Found, Keying, Structure};
 use rlbayes_common::exchange::{
-    Answer, ChainOrder, ChainReport, Exchange, Hello, Origin, Reply, Snapshot, Standing, Welcome,
-    WorkerStatistics,
+    Answer, ChainOrder, ChainReport, Exchange, Hello, Origin, Reply, RunSequence, Snapshot,
+    Standing, Welcome, WorkerStatistics,
 };
 use rlbayes_common::graph::Dag;
 use rlbayes_common::ids::{NodeIdx, Seed, WorkerId};
@@ -317,6 +317,27 @@ fn an_end_outlives_a_restart_before_the_workers_have_left() {
     }
 }
 
+/// Workers search on until they hear of the end; what they find then is taken.
+#[test]
+fn an_end_by_stagnation_outlives_a_record_that_came_after_it() {
+    let budget = Budget {
+        stagnation: Some(Stagnation::Time(seconds(5))),
+        ..Budget::default()
+    };
+    let mut driven = Driven::new(plan(Pace::Free, budget));
+    let worker = driven.join(0, 1);
+    let first = report(0, 0, 10, &best((0, 1), -5.0));
+    driven.exchange(1, &worker, 1, vec![first]).unwrap();
+    driven.apply(7, Event::Tick);
+    assert_eq!(driven.state.stopped_by(), Some(StoppedBy::Stagnation));
+    let late = report(0, 1, 20, &best((0, 2), -4.0));
+    driven.exchange(8, &worker, 1, vec![late]).unwrap();
+    let again = restarted(&driven);
+    assert_eq!(again.state.stopped_by(), Some(StoppedBy::Stagnation));
+    let best = again.state.best().unwrap();
+    assert_eq!(best.score, LogScore::new(-4.0));
+}
+
 #[test]
 fn a_chain_that_somebody_else_reported_begins_where_the_round_ended() {
     let mut driven = Driven::new(plan(Pace::Lockstep, endless()));
@@ -516,23 +537,45 @@ fn counters_of_two_worker_processes_add_up() {
     assert_eq!(driven.state.counters().evaluations, 770);
 }
 
+/// A chain that left a worker and comes back to the same process is counted from 0 there again.
+#[test]
+fn counters_of_two_runs_in_one_worker_process_add_up() {
+    let mut driven = Driven::new(plan(Pace::Free, Budget::default()));
+    let worker = driven.join(0, 1);
+    let mut tell = |now, run, number, evaluations| {
+        let sequence = RunSequence::first(run) + number;
+        let told = vec![report(0, sequence, evaluations, &[])];
+        driven.exchange(now, &worker, 1, told).unwrap();
+        driven.state.counters().evaluations
+    };
+    assert_eq!(tell(1, 0, 0, 700), 700);
+    assert_eq!(tell(2, 1, 0, 50), 750);
+    assert_eq!(tell(3, 1, 1, 60), 760);
+    // Late and repeated ones of both.
+    assert_eq!(tell(4, 0, 1, 720), 780);
+    assert_eq!(tell(5, 1, 0, 50), 780);
+}
+
 #[test]
 fn only_a_chain_that_wants_seeds_gets_them_and_lonely_ones_never_do() {
-    for (cooperation, wants, gets) in [
-        (Cooperation::On, true, true),
-        (Cooperation::On, false, false),
-        (Cooperation::Off, true, false),
+    for (cooperation, finder, wants, gets) in [
+        (Cooperation::On, 0, true, true),
+        (Cooperation::On, 0, false, false),
+        (Cooperation::On, 1, true, false),
+        (Cooperation::Off, 0, true, false),
     ] {
         let mut driven = Driven::new(SearchPlan {
             cooperation,
             ..plan(Pace::Free, Budget::default())
         });
         let worker = driven.join(0, 1);
-        let mut report = report(1, 0, 10, &best((0, 1), -5.0));
-        report.wants_seeds = wants;
-        let reply = driven.exchange(1, &worker, 1, vec![report]).unwrap();
+        let found = report(finder, 0, 10, &best((0, 1), -5.0));
+        driven.exchange(1, &worker, 1, vec![found]).unwrap();
+        let mut asks = report(1, 1, 10, &[]);
+        asks.wants_seeds = wants;
+        let reply = driven.exchange(2, &worker, 1, vec![asks]).unwrap();
         let seeded = matches!(&reply.answers[0].2, Answer::Continue { seeds: Some(_), .. });
-        assert_eq!(seeded, gets);
+        assert_eq!(seeded, gets, "{cooperation:?}, found by {finder}");
     }
 }
 

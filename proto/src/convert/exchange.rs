@@ -14,9 +14,11 @@ use rlbayes_common::search::{SeedCounts, StoppedBy};
 use std::time::Duration;
 
 const MOST_CHAINS: usize = 65_536;
-const MOST_HOST_BYTES: usize = 255;
+/// How long a worker's name may be.
+pub const MOST_HOST_BYTES: usize = 255;
 const MOST_VERSION_BYTES: usize = 64;
-const MOST_THREADS: u32 = 65_536;
+/// How many threads a worker may have.
+pub const MOST_THREADS: u32 = 65_536;
 
 /// Writes a worker's introduction.
 #[must_use]

@@ -79,6 +79,8 @@ impl Chains for Silent {
 
     fn want_snapshots(&mut self) {}
 
+    fn tell_bests_again(&mut self) {}
+
     async fn next_report(&mut self) -> Option<ChainReport> {
         std::future::pending().await
     }
@@ -170,6 +172,8 @@ fn with_session<T>(
         last_exchange: Instant::now(),
         last_checkpoint: Instant::now(),
         in_a_hurry: false,
+        is_unknown: false,
+        runs: BTreeMap::new(),
         chains_ended: false,
     };
     test(&mut session)
@@ -266,7 +270,6 @@ fn note_many(session: &mut Session<'_, Noting, NoWorkshop>) {
 fn an_exchange_is_filled_up_to_its_limit_with_the_best_row_first_and_the_rest_follows() {
     with_session(&Noting::default(), false, CHAINS, |session| {
         note_many(session);
-        let search = session.search.clone();
         let (mut told, mut exchanges) = (0, 0);
         while !session.outbox.is_empty() {
             let exchange = session.make_exchange();
@@ -276,7 +279,7 @@ fn an_exchange_is_filled_up_to_its_limit_with_the_best_row_first_and_the_rest_fo
             }
             told += rows(&exchange);
             exchanges += 1;
-            block_on(session.take_reply(&search, answer_all(&exchange, &go_on())));
+            session.take_reply(answer_all(&exchange, &go_on()));
         }
         assert_eq!(told, CHAINS as usize * ROWS);
         assert!((11..=14).contains(&exchanges), "{exchanges}");
@@ -326,6 +329,55 @@ fn rows_that_are_too_large_for_a_report_leave_room_for_the_newest() {
     });
 }
 
+/// A chain that left its best row for others stalls on many of them while nobody listens.
+#[test]
+fn the_best_row_is_told_however_many_come_after_it() {
+    with_session(&Noting::default(), false, 1, |session| {
+        let empty = Structure::from_edges(1, []).unwrap();
+        session.note(report(0, 0, &[-1.0], &empty));
+        for sequence in 1..200 {
+            session.note(report(0, sequence, &[-9.0], &empty));
+        }
+        let exchange = session.make_exchange();
+        let finds = &exchange.reports[0].finds;
+        assert_eq!(finds.len(), MAX_FINDS);
+        assert!(
+            finds
+                .iter()
+                .any(|(_, row)| row.score == LogScore::new(-1.0))
+        );
+    });
+}
+
+/// The reports and counters of a chain that comes back are not those of its first run here.
+#[test]
+fn a_chain_that_comes_back_has_another_run() {
+    with_session(&Noting::default(), false, 0, |session| {
+        let empty = Structure::from_edges(1, []).unwrap();
+        let order = ChainOrder {
+            chain: ChainId(0),
+            sequence: 0,
+            evaluations: u64::MAX,
+            iterations: u64::MAX,
+            origin: Origin::Start,
+        };
+        block_on(session.take_orders(vec![order.clone()]));
+        assert_eq!(session.running[&ChainId(0)].round, RunSequence::first(0));
+        session.note(report(0, RunSequence::first(0), &[-9.0], &empty));
+        let exchange = session.make_exchange();
+        session.take_reply(answer_all(&exchange, &Answer::Release));
+        // Rows that nobody has heard of survive the new run.
+        session.note(report(0, RunSequence::first(0) + 1, &[-8.0], &empty));
+        block_on(session.take_orders(vec![order]));
+        let second = RunSequence::first(1);
+        assert_eq!(session.running[&ChainId(0)].round, second);
+        session.note(report(0, second, &[-7.0], &empty));
+        let told = session.make_exchange();
+        assert_eq!(told.reports[0].sequence, second);
+        assert_eq!(rows(&told), 2);
+    });
+}
+
 #[test]
 fn who_leaves_tells_everything_in_parts() {
     for knows_nobody in [false, true] {
@@ -350,11 +402,10 @@ fn who_leaves_tells_everything_in_parts() {
 fn rows_that_a_chain_found_before_it_was_released_are_still_told() {
     with_session(&Noting::default(), false, 1, |session| {
         let empty = Structure::from_edges(1, []).unwrap();
-        let search = session.search.clone();
         session.note(report(0, 0, &[-9.0], &empty));
         let first = session.make_exchange();
         session.note(report(0, 1, &[-8.0], &empty));
-        block_on(session.take_reply(&search, answer_all(&first, &Answer::Release)));
+        session.take_reply(answer_all(&first, &Answer::Release));
         assert!(session.running.is_empty());
         // The last words of its thread.
         session.note(report(0, 2, &[-7.0], &empty));
@@ -365,7 +416,7 @@ fn rows_that_a_chain_found_before_it_was_released_are_still_told() {
             .map(|(_, row)| row.score.value())
             .collect();
         assert_eq!(scores, [-9.0, -8.0, -7.0]);
-        block_on(session.take_reply(&search, answer_all(&second, &Answer::Release)));
+        session.take_reply(answer_all(&second, &Answer::Release));
         assert!(session.outbox.is_empty());
     });
 }

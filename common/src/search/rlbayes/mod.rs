@@ -11,7 +11,8 @@
 //! Chains meet often: a child of a chain's row and another's is taken where it is better than both,
 //! which brings something new. Every other chain makes its first run alone: chains that meet from
 //! the start climb the same hill. A chain whose row has not improved for long transfers: it takes
-//! over whatever another's row has that is better, or goes to another row of its own table.
+//! over whatever another's row has that is better; where that is nothing, or where there is no other
+//! chain, it goes to the best or to another row of its own table.
 
 mod explore;
 mod params;
@@ -349,7 +350,11 @@ impl RlBayes {
         }
         if let (Some(own), Some(mate)) = (self.table.explored(), seeds.rows.last()) {
             let child = recombine(own, mate, &mut self.core.evaluator)?;
-            self.go_on_from(child);
+            if child.structure == own.structure {
+                self.transfer_to_own_row();
+            } else {
+                self.go_on_from(child);
+            }
         }
         self.begin_run()
     }
@@ -412,7 +417,7 @@ impl RlBayes {
         self.since_row >= self.params.stall
     }
 
-    /// Theta-transfer of a chain that stalled and was sent nothing.
+    /// Theta-transfer of a chain that stalled and was sent nothing that it could use.
     fn transfer_to_own_row(&mut self) {
         self.since_row = 0;
         self.table
