@@ -215,6 +215,7 @@ fn selectors_ports_and_names_agree() {
     assert_eq!(autoscaler["spec"]["scaleTargetRef"]["name"], "worker");
     assert!(worker["spec"]["replicas"].is_null());
     assert_eq!(coordinator["spec"]["replicas"], 1);
+    assert_eq!(coordinator["spec"]["podManagementPolicy"], "Parallel");
     let budget = only(&documents, "PodDisruptionBudget", "worker");
     let budget = &budget["spec"]["selector"]["matchLabels"];
     assert!(selects(budget, worker) && !selects(budget, coordinator));
