@@ -394,7 +394,7 @@ fn copy() -> TempDir {
     folder
 }
 
-/// Returns what `kubectl apply -k` would apply.
+/// Returns what `kubectl apply --server-side -k` would apply.
 fn rendered() -> String {
     let folder = copy();
     kustomize(&folder.path().join("kubernetes"))
