@@ -280,7 +280,9 @@ fn program() -> Command {
     let version = VERSION.get_or_init(|| {
         let args = ["version", "--short"];
         let ran = Command::new("docker-compose").args(args).output();
-        let ran = ran.expect("docker-compose runs (tests/containers/install installs it)");
+        let ran = ran.unwrap_or_else(|error| {
+            panic!("docker-compose: {error} (tests/containers/install installs it)")
+        });
         String::from_utf8(ran.stdout).unwrap().trim().to_owned()
     });
     assert!(
