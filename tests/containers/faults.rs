@@ -68,8 +68,7 @@ fn a_paused_worker_and_one_without_network_come_back() {
     docker(&["network", "disconnect", &project.network(), &workers[1]]);
     // The fault is as long as this, whatever is seen meanwhile.
     sleep(Duration::from_secs(30));
-    let status = project.status().expect("the coordinator serves");
-    assert_eq!(alive(&status), 1, "{status}");
+    project.wait_for("one is alive", |status| alive(status) == 1);
     docker(&["unpause", &workers[0]]);
     docker(&["network", "connect", &project.network(), &workers[1]]);
     project.wait_for_workers(3);

@@ -6,7 +6,7 @@ use crate::docker::{OPTIMUM, SOON, in_project, installed};
 use rlbayes_tests::{Ran, Running, binary, data, own_port, rlbayes, wait_until};
 use serde_json::{Value, json};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use tempfile::TempDir;
 
@@ -15,8 +15,14 @@ const VERSIONS: [&str; 2] = ["1.27", "1.37"];
 
 #[test]
 fn the_published_schemas_accept_every_document() {
+    for kubectl in kubectls() {
+        every_document_is_accepted(&kubectl);
+    }
+}
+
+fn every_document_is_accepted(kubectl: &Path) {
     let folder = copy();
-    let rendered = kustomize(&folder.path().join("kubernetes"));
+    let rendered = kustomize_by(kubectl, &folder.path().join("kubernetes"));
     let mut kinds: Vec<String> = documents(&rendered)
         .iter()
         .map(|document| text(&document["kind"]).to_owned())
@@ -84,9 +90,14 @@ fn the_table_on_a_volume_of_the_readme_is_accepted() {
     }
     assert_eq!(files, ["kustomization.yaml", "table.yaml"]);
 
-    let rendered = kustomize(&mine);
-    let documents = documents(&rendered);
-    accepted(&rendered, documents.len());
+    for kubectl in kubectls() {
+        volume_is_accepted(&kustomize_by(&kubectl, &mine));
+    }
+}
+
+fn volume_is_accepted(rendered: &str) {
+    let documents = documents(rendered);
+    accepted(rendered, documents.len());
     let coordinator = only(&documents, "StatefulSet", "coordinator");
     let volume = named(&pod(coordinator)["volumes"], "table");
     assert!(volume["persistentVolumeClaim"].is_object(), "{volume}");
@@ -215,6 +226,7 @@ fn selectors_ports_and_names_agree() {
     assert_eq!(autoscaler["spec"]["scaleTargetRef"]["name"], "worker");
     assert!(worker["spec"]["replicas"].is_null());
     assert_eq!(coordinator["spec"]["replicas"], 1);
+    assert_eq!(coordinator["spec"]["podManagementPolicy"], "Parallel");
     let budget = only(&documents, "PodDisruptionBudget", "worker");
     let budget = &budget["spec"]["selector"]["matchLabels"];
     assert!(selects(budget, worker) && !selects(budget, coordinator));
@@ -393,24 +405,27 @@ fn copy() -> TempDir {
     folder
 }
 
-/// Returns what `kubectl apply -k` would apply.
+/// Returns what `kubectl apply --server-side -k` would apply.
 fn rendered() -> String {
     let folder = copy();
     kustomize(&folder.path().join("kubernetes"))
 }
 
 fn kustomize(folder: &Path) -> String {
-    let found = Command::new("kubectl")
-        .arg("version")
-        .arg("--client")
-        .output();
-    assert!(
-        found.is_ok(),
-        "kubectl is missing (tests/containers/install installs it)"
-    );
-    let mut command = Command::new("kubectl");
+    kustomize_by(&installed("kubectl"), folder)
+}
+
+fn kustomize_by(kubectl: &Path, folder: &Path) -> String {
+    let mut command = Command::new(kubectl);
     command.arg("kustomize").arg(folder);
     Running::of(command).wait(SOON).ok().stdout
+}
+
+/// Returns Debian's kubectl, and that of the host where it has one.
+fn kubectls() -> Vec<PathBuf> {
+    let of_host = Command::new("kubectl").arg("help").output();
+    let of_host = of_host.is_ok().then(|| PathBuf::from("kubectl"));
+    [installed("kubectl")].into_iter().chain(of_host).collect()
 }
 
 /// Shows the documents to the published schemas.

@@ -17,6 +17,7 @@ mod project;
 mod refusals;
 mod scale;
 mod schemas;
+mod secrets;
 mod settings;
 mod slurm;
 mod swarm;

@@ -265,10 +265,31 @@ pub(crate) fn alive(status: &Value) -> usize {
 impl Compose {
     fn command(self) -> Command {
         match self {
-            Self::Program => Command::new("docker-compose"),
+            Self::Program => program(),
             Self::Plugin => plugin(),
         }
     }
+}
+
+/// Returns docker-compose.
+///
+/// # Panics
+/// If it is another than the one that the tests are about.
+fn program() -> Command {
+    static VERSION: OnceLock<String> = OnceLock::new();
+    let version = VERSION.get_or_init(|| {
+        let args = ["version", "--short"];
+        let ran = Command::new("docker-compose").args(args).output();
+        let ran = ran.unwrap_or_else(|error| {
+            panic!("docker-compose: {error} (tests/containers/install installs it)")
+        });
+        String::from_utf8(ran.stdout).unwrap().trim().to_owned()
+    });
+    assert!(
+        version.starts_with("1."),
+        "this test is about docker-compose 1.29, and the one on the path is {version}"
+    );
+    Command::new("docker-compose")
 }
 
 /// Returns the plugin: that of docker, else the one that the tests have unpacked.

@@ -24,7 +24,7 @@ const NOT_OF_COORDINATOR: [(&str, &str); 8] = [
 /// The same of workers.
 const NOT_OF_WORKER: [(&str, &str); 12] = [
     ("COORDINATOR_FILE", "they have the service's name"),
-    ("WHEN_DONE", "the restart policy expects them to exit"),
+    ("WHEN_DONE", "it follows from the restart policy"),
     ("NAME", "it would be the same for all"),
     ("DATA", "they fetch the table"),
     ("SCHEMA", "they fetch the table"),

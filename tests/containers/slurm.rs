@@ -20,17 +20,15 @@ const BUDGET: [&str; 2] = ["--time", "1h"];
 fn a_job_whose_time_is_up_saves_queues_itself_again_and_goes_on() {
     let slurm = Slurm::start();
     let table = data("alarm.csv");
-    // Two minutes in all, of which the script asks for a signal two minutes before the end: Slurm
-    // sends it when it next looks at the clock.
-    let job = slurm.submit(&["--time=2"], &table, &BUDGET);
+    let job = slurm.submit(&["--time=60"], &table, &BUDGET);
     let first = slurm.searching(&job, 0);
     let token = fs::metadata(slurm.run("token")).unwrap();
     assert_eq!(token.permissions().mode() & 0o777, 0o600);
+    // Three minutes since its start, of which the script asks for a signal two minutes before the
+    // end: Slurm sends it when it looks at the clock, every half minute.
+    slurm.limit(&job, 3);
     slurm.wait_for_field(&job, "Restarts=", "1");
-    slurm.ask(
-        "scontrol",
-        ["update", &format!("job={job}"), "TimeLimit=60"],
-    );
+    slurm.limit(&job, 60);
     slurm.goes_on(&job, &first);
 }
 
@@ -238,6 +236,12 @@ impl Slurm {
         words.extend([script.as_os_str(), table.as_os_str()]);
         words.extend(flags.iter().map(OsStr::new));
         self.ask("sbatch", words)
+    }
+
+    /// Changes how long a job may run.
+    fn limit(&self, job: &str, minutes: u32) {
+        let (job, limit) = (format!("job={job}"), format!("TimeLimit={minutes}"));
+        self.ask("scontrol", ["update", &job, &limit]);
     }
 
     /// Returns a file of the search's folder.

@@ -1,10 +1,13 @@
 //! The stack on a Swarm of one node.
 
-use crate::docker::{OPTIMUM, SOON, change_engine, docker, in_project, kill_process, run};
+use crate::docker::{OPTIMUM, SOON, change_engine, docker, in_project, kill_process, log, run};
+use crate::project::alive;
 use rlbayes_tests::{Running, wait_until};
 use serde_json::Value;
 use std::process::Command;
 use std::sync::RwLockWriteGuard;
+use std::thread::sleep;
+use std::time::Duration;
 
 /// A Swarm that was made for the test and is left at its end.
 struct Swarm {
@@ -82,6 +85,18 @@ impl Stack {
         serde_json::from_str(&ran.stdout).ok()
     }
 
+    /// Waits until another task has taken the place of a worker's, and all search.
+    fn wait_for_replacement(&self, worker: &str) {
+        wait_until("another task takes its place", SOON, || {
+            let now = self.containers("worker");
+            now.len() == 3 && !now.iter().any(|one| one == worker)
+        });
+        let before = self.ask("status").map_or(0, |status| evaluations(&status));
+        self.wait_for("three workers search again", |status| {
+            alive(status) == 3 && evaluations(status) > before
+        });
+    }
+
     fn wait_for(&self, what: &str, mut holds: impl FnMut(&Value) -> bool) {
         let mut best = f64::NEG_INFINITY;
         wait_until(what, SOON, || {
@@ -117,31 +132,37 @@ impl Drop for Stack {
     }
 }
 
+fn evaluations(status: &Value) -> u64 {
+    status["evaluations"].as_u64().unwrap()
+}
+
 #[test]
-fn a_stack_survives_a_killed_task_and_reaches_the_optimum() {
+fn a_stack_replaces_tasks_that_end_and_keeps_its_workers_after_the_search() {
     let _swarm = Swarm::new();
     let stack = Stack::deploy(&[("RLBAYES_STAGNATION", "1h"), ("RLBAYES_LEASE", "3s")]);
-    let alive = |status: &Value| crate::project::alive(status);
     stack.wait_for("three workers search", |status| {
-        alive(status) == 3 && status["evaluations"].as_u64() > Some(0)
+        alive(status) == 3 && evaluations(status) > 0
     });
-    let before = stack.containers("worker");
-    kill_process(&before[0]);
-    wait_until("another task takes its place", SOON, || {
-        let now = stack.containers("worker");
-        now.len() == 3 && !now.contains(&before[0])
-    });
-    stack.wait_for("three workers search again", |status| {
-        let workers = status["workers"].as_array().unwrap();
-        workers.len() > 3 && alive(status) == 3
-    });
+    let killed = stack.containers("worker").remove(0);
+    kill_process(&killed);
+    stack.wait_for_replacement(&killed);
+    // This one hands its chains over and exits with 0.
+    let stopped = stack.containers("worker").remove(0);
+    docker(&["stop", &stopped]);
+    stack.wait_for_replacement(&stopped);
     stack.wait_for("the optimum", |status| {
         (status["best_score"].as_f64().unwrap() - OPTIMUM).abs() < 0.001
     });
+    let workers = stack.containers("worker");
     assert_eq!(stack.ask("stop").unwrap()["stopped_by"], "stop");
-    wait_until("workers leave and are not replaced", SOON, || {
-        stack.containers("worker").is_empty()
-    });
+    for worker in &workers {
+        wait_until("it knows", SOON, || {
+            log(worker).contains("the search is over")
+        });
+    }
+    // Long enough for one that exits to be replaced.
+    sleep(Duration::from_secs(10));
+    assert_eq!(stack.containers("worker"), workers, "all are still there");
     let result = stack.ask("result").expect("the coordinator serves on");
     assert!((result["score"].as_f64().unwrap() - OPTIMUM).abs() < 0.001);
 }

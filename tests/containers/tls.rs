@@ -38,7 +38,7 @@ fn nobody_else_is_heard(compose: Compose) {
     project.wait_for_workers(2);
     wait_for_health(&project.coordinator());
 
-    let token = in_project("deploy/token");
+    let token = in_project("deploy/secrets/token");
     let token = format!("{}:/token:ro", token.to_str().unwrap());
     let ca = format!("{certs}/ca.pem:/ca.pem:ro");
     for (url, authority) in [
