@@ -288,9 +288,13 @@ fn a_repeated_lockstep_report_gets_the_same_answer() {
 
 /// What a restart of the coordinator leaves.
 fn restarted(driven: &Driven) -> Driven {
+    restarted_at(1, driven)
+}
+
+fn restarted_at(now: u64, driven: &Driven) -> Driven {
     let stored = Stored {
         pool: driven.state.pool().clone(),
-        progress: driven.state.progress(seconds(1)),
+        progress: driven.state.progress(seconds(now)),
         chains: driven.state.stored_chains().collect(),
     };
     Driven {
@@ -332,7 +336,7 @@ fn an_end_by_stagnation_outlives_a_record_that_came_after_it() {
     assert_eq!(driven.state.stopped_by(), Some(StoppedBy::Stagnation));
     let late = report(0, 1, 20, &best((0, 2), -4.0));
     driven.exchange(8, &worker, 1, vec![late]).unwrap();
-    let again = restarted(&driven);
+    let again = restarted_at(8, &driven);
     assert_eq!(again.state.stopped_by(), Some(StoppedBy::Stagnation));
     let best = again.state.best().unwrap();
     assert_eq!(best.score, LogScore::new(-4.0));
