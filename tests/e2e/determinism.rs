@@ -37,6 +37,20 @@ fn the_papers_search_gives_the_same_bytes_for_the_same_seed() {
     assert_ne!(learn(&table, &other)["evaluations"], first.2["evaluations"]);
 }
 
+/// One walk has nobody to hear of: what it does is the paper's, however often it reports.
+#[test]
+fn the_papers_walk_does_not_depend_on_how_often_it_reports() {
+    let table = data("insurance_n1000_s1.csv.gz");
+    let run = |round: &str| {
+        let flags = ["--search", "paper", "--threads", "1", "--seed", "7"];
+        let more = ["--iterations", "60000", "--round-evaluations", round];
+        learn(&table, &[&flags[..], &more].concat())
+    };
+    let (often, never) = (run("2000"), run("1000000000"));
+    assert_same_search(&often, &never);
+    assert_eq!(often["seeds"]["received"], 0);
+}
+
 #[test]
 fn one_thread_gives_the_same_answer_for_every_order_of_columns_and_every_score() {
     let folder = tempfile::tempdir().unwrap();

@@ -126,6 +126,9 @@ fn show(reply: &v1::StatusReply, as_json: bool) -> Result<(), Failure> {
     }
 }
 
+/// How long the next part of a result may take.
+const NEXT_CHUNK: Duration = Duration::from_secs(30);
+
 /// Runs `rlbayes result`.
 pub(crate) fn result(args: &ResultArgs) -> Result<(), Failure> {
     let outputs: Vec<Output> = args
@@ -142,11 +145,16 @@ pub(crate) fn result(args: &ResultArgs) -> Result<(), Failure> {
                 .await?
                 .into_inner();
             let (mut json, mut bif) = (String::new(), Vec::new());
-            while let Some(chunk) = stream.message().await? {
+            loop {
+                let chunk = tokio::time::timeout(NEXT_CHUNK, stream.message()).await;
+                let late = |_| tonic::Status::deadline_exceeded("the result does not go on");
+                let Some(chunk) = chunk.map_err(late)?? else {
+                    break;
+                };
                 json.push_str(&chunk.json);
                 bif.extend_from_slice(&chunk.bif);
-                if bif.len() > rlbayes_common::io::MAX_FILE_BYTES {
-                    return Err(tonic::Status::out_of_range("the network is too large"));
+                if bif.len().max(json.len()) > rlbayes_common::io::MAX_FILE_BYTES {
+                    return Err(tonic::Status::out_of_range("the result is too large"));
                 }
             }
             Ok((json, bif))

@@ -1,5 +1,5 @@
-//! What a chain that asks for rows of others gets from the pool: theta-transfer across chains and machines. All draws
-//! come from the search's seed; the chain itself makes something new of the rows.
+//! What a chain that asks for rows of others gets from the pool: theta-transfer across chains and
+//! machines. All draws come from the search's seed; the chain itself makes something new of the rows.
 
 use super::pool::Pool;
 use super::row::EliteRow;
@@ -28,4 +28,42 @@ pub fn reseed(pool: &Pool, chain: ChainId, draw: Seed) -> Option<Seeds> {
         rows: best.into_iter().chain([mate]).cloned().collect(),
         draw: Seed(random.bits()),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::elite::{Found, Keying, Structure};
+    use crate::graph::Dag;
+    use crate::ids::NodeIdx;
+    use crate::score::LogScore;
+
+    fn row(to: usize, score: f64) -> EliteRow {
+        let dag = Dag::from_edges(9, [(NodeIdx::new(0), NodeIdx::new(to))]).unwrap();
+        EliteRow {
+            structure: Structure::of(&dag),
+            score: LogScore::new(score),
+        }
+    }
+
+    #[test]
+    fn a_chain_gets_rows_of_others_and_a_lonely_one_none() {
+        let mut pool = Pool::new(Keying::ByClass);
+        pool.merge(ChainId(0), Found::Best, &row(1, -5.0));
+        assert_eq!(reseed(&pool, ChainId(0), Seed(1)), None);
+        pool.merge(ChainId(1), Found::Best, &row(2, -7.0));
+        pool.merge(ChainId(2), Found::Best, &row(3, -9.0));
+        let mut mates = [0; 2];
+        for draw in 0..100 {
+            let to_best = reseed(&pool, ChainId(0), Seed(draw)).unwrap().rows;
+            let [mate] = to_best.as_slice() else {
+                panic!("its own row came back: {to_best:?}");
+            };
+            mates[usize::from(mate == &row(3, -9.0))] += 1;
+            let to_another = reseed(&pool, ChainId(1), Seed(draw)).unwrap().rows;
+            assert_eq!(to_another[0], row(1, -5.0));
+            assert_ne!(to_another[1], row(2, -7.0));
+        }
+        assert!(mates.iter().all(|&count| count > 20), "{mates:?}");
+    }
 }

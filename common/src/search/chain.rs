@@ -65,7 +65,7 @@ pub enum StepOutcome {
 /// Rows of others for a chain: theta-transfer across chains and machines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seeds {
-    /// Elite rows; the first is the one to start from.
+    /// Elite rows of other chains: the best there is, unless it is the chain's own, and a mate.
     pub rows: Vec<EliteRow>,
     /// What random choices about them start from, drawn from the search's seed.
     pub draw: Seed,
