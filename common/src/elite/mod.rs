@@ -5,5 +5,5 @@ mod reseed;
 mod row;
 
 pub use pool::{Found, Keying, Pool};
-pub use reseed::reseed;
+pub use reseed::{reseed, reseed_lost};
 pub use row::{EliteRow, Structure};

@@ -6,28 +6,56 @@ use super::row::EliteRow;
 use crate::ids::{ChainId, Seed};
 use crate::search::{Random, Seeds};
 
-/// Chooses rows for a chain: the pool's best, unless it is the chain's own, and last a mate. The mate
-/// is drawn among what each of the other chains found best and stalled on, not among the best rows
-/// over all: those are mostly near copies of one another, and a mate that differs is what brings
-/// something new. None while no other chain has found anything: a chain's own rows are in its table.
+/// Chooses rows for a chain that runs: the pool's best, unless it is the chain's own, and last a
+/// mate. The mate is drawn among what each of the other chains found best and stalled on, not among
+/// the best rows over all: those are mostly near copies of one another, and a mate that differs is
+/// what brings something new. None while no other chain has found anything: a chain's own rows are
+/// in its table.
 ///
 /// `draw` is mixed from the search's seed, the chain and how often it was reseeded, never from a
 /// worker or the time.
 #[must_use]
 pub fn reseed(pool: &Pool, chain: ChainId, draw: Seed) -> Option<Seeds> {
+    let best = pool
+        .best()
+        .filter(|&best| pool.best_of(chain) != Some(best));
+    let mut random = random(chain, draw);
+    let mate = *random.pick(&rows_of_others(pool, chain))?;
+    Some(seeds(best, mate, random))
+}
+
+/// Chooses rows for a chain whose state was lost and that begins anew: the pool's best and a mate,
+/// which are its own where no other chain has found anything. None while the pool is empty.
+#[must_use]
+pub fn reseed_lost(pool: &Pool, chain: ChainId, draw: Seed) -> Option<Seeds> {
     let best = pool.best()?;
-    let mut random = Random::new(draw.mix(u64::from(chain.0)));
-    let of_others: Vec<&EliteRow> = pool
-        .rows_by_chain()
+    let mut random = random(chain, draw);
+    let of_others = rows_of_others(pool, chain);
+    let mates = if of_others.is_empty() {
+        pool.rows()
+    } else {
+        of_others
+    };
+    let mate = *random.pick(&mates)?;
+    Some(seeds(Some(best), mate, random))
+}
+
+fn random(chain: ChainId, draw: Seed) -> Random {
+    Random::new(draw.mix(u64::from(chain.0)))
+}
+
+fn rows_of_others(pool: &Pool, chain: ChainId) -> Vec<&EliteRow> {
+    pool.rows_by_chain()
         .filter(|(finder, _, _)| *finder != chain)
         .map(|(_, _, row)| row)
-        .collect();
-    let mate = *random.pick(&of_others)?;
-    let best = (pool.best_of(chain) != Some(best)).then_some(best);
-    Some(Seeds {
+        .collect()
+}
+
+fn seeds(best: Option<&EliteRow>, mate: &EliteRow, mut random: Random) -> Seeds {
+    Seeds {
         rows: best.into_iter().chain([mate]).cloned().collect(),
         draw: Seed(random.bits()),
-    })
+    }
 }
 
 #[cfg(test)]
@@ -51,6 +79,8 @@ mod tests {
         let mut pool = Pool::new(Keying::ByClass);
         pool.merge(ChainId(0), Found::Best, &row(1, -5.0));
         assert_eq!(reseed(&pool, ChainId(0), Seed(1)), None);
+        let lost = reseed_lost(&pool, ChainId(0), Seed(1)).unwrap();
+        assert_eq!(lost.rows, [row(1, -5.0), row(1, -5.0)], "all that is left");
         pool.merge(ChainId(1), Found::Best, &row(2, -7.0));
         pool.merge(ChainId(2), Found::Best, &row(3, -9.0));
         let mut mates = [0; 2];

@@ -4,11 +4,11 @@ use super::chains::Answered;
 use super::command::Command;
 use super::plan::{ChainCount, Cooperation, Pace, Snapshots};
 use super::{MAX_CHAINS, Record, State, WHOEVER};
-use rlbayes_common::elite::{EliteRow, reseed};
+use rlbayes_common::elite::{EliteRow, Pool, reseed, reseed_lost};
 use rlbayes_common::exchange::{
     Answer, ChainCounters, ChainReport, Exchange, RunSequence, Standing,
 };
-use rlbayes_common::ids::{ChainId, Incarnation, WorkerId};
+use rlbayes_common::ids::{ChainId, Incarnation, Seed, WorkerId};
 use rlbayes_common::score::LogScore;
 use rlbayes_common::search::{MIN_GAIN, Seeds, StoppedBy};
 use std::time::Duration;
@@ -307,13 +307,27 @@ impl State {
         }
     }
 
+    /// Chooses rows for a chain that runs.
     pub(super) fn seeds_for(&mut self, chain: ChainId) -> Option<Seeds> {
+        self.choose_seeds(chain, reseed)
+    }
+
+    /// Chooses rows for a chain whose state was lost.
+    pub(super) fn seeds_for_lost(&mut self, chain: ChainId) -> Option<Seeds> {
+        self.choose_seeds(chain, reseed_lost)
+    }
+
+    fn choose_seeds(
+        &mut self,
+        chain: ChainId,
+        choose: impl FnOnce(&Pool, ChainId, Seed) -> Option<Seeds>,
+    ) -> Option<Seeds> {
         if self.plan.cooperation == Cooperation::Off {
             return None;
         }
         let state = self.chains.get_mut(&chain)?;
         let draw = self.plan.seed.mix(0xE117E).mix(state.reseeds);
-        let seeds = reseed(&self.pool, chain, draw)?;
+        let seeds = choose(&self.pool, chain, draw)?;
         state.reseeds += 1;
         self.seeds_sent += seeds.rows.len() as u64;
         Some(seeds)

@@ -252,9 +252,9 @@ impl State {
                 digest: snapshot.digest(),
                 seeds: state.owed.clone(),
             },
-            (Pace::Free, _) if state.started => {
-                self.seeds_for(chain).map_or(Origin::Start, Origin::Pool)
-            }
+            (Pace::Free, _) if state.started => self
+                .seeds_for_lost(chain)
+                .map_or(Origin::Start, Origin::Pool),
             _ => Origin::Start,
         }
     }
