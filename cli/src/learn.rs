@@ -239,7 +239,8 @@ fn finish(
 pub(crate) fn prepare(args: &LearnArgs, table: &Arc<Table>) -> Result<Prepared, Failure> {
     let spec = args.search.spec()?;
     let named = args.constraints.named()?;
-    let constraints = Constraints::new(table, &named).map_err(Failure::input)?;
+    let constraints =
+        Constraints::new(table, &named).map_err(|error| args.constraints.refused(&error))?;
     let empty = Dag::empty(table.nodes());
     let start = args.constraints.start(table.schema())?.unwrap_or(empty);
     let start = constraints
