@@ -511,8 +511,8 @@ pub(crate) struct ResourceArgs {
     /// Memory for everything [default: a quarter of the machine's or the container's]
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub(crate) memory: Option<usize>,
-    /// Runs in lockstep rounds, so that the result does not depend on threads and timing; one
-    /// thread always does
+    /// Runs in lockstep rounds, so that the result does not depend on threads, workers and timing;
+    /// learn with --threads 1 always does
     #[arg(long)]
     pub(crate) deterministic: bool,
     /// Evaluations of a chain in one round

@@ -170,7 +170,7 @@ impl SearchSpec {
     }
 
     /// Returns how many chains run on a number of threads unless told otherwise: the default
-    /// search interleaves eight on each, the others are one walk a thread.
+    /// search interleaves eight on each, the others are one walk.
     #[must_use]
     pub fn default_chains(&self, threads: u32) -> u32 {
         match self {
