@@ -16,7 +16,9 @@ use rlbayes_common::score::{LogScore, ScoreName, ScoreSpec};
 use rlbayes_common::search::baseline::{HillClimbingParams, TabuParams};
 use rlbayes_common::search::paper::{Evict, Explore, PaperParams};
 use rlbayes_common::search::rlbayes::{Learning, RlBayesParams};
-use rlbayes_common::search::{Budget, NamedConstraints, SearchSpec, Stagnation};
+use rlbayes_common::search::{
+    Budget, ConstraintError, ConstraintList, NamedConstraints, SearchSpec, Stagnation,
+};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -168,6 +170,75 @@ impl ConstraintArgs {
         })
     }
 
+    /// Says what is wrong with the constraints, and in which line of which file that stands.
+    pub(crate) fn refused(&self, error: &ConstraintError) -> Failure {
+        match self.culprit(error) {
+            Some((path, line)) => Failure::file(path, format!("line {line}: {error}")),
+            None => Failure::input(error),
+        }
+    }
+
+    /// Returns the file and the line that an error is about, if it is about one line.
+    fn culprit(&self, error: &ConstraintError) -> Option<(&Path, usize)> {
+        let is_edge = |names: &[String], from: &str, to: &str| matches!(names, [first, second] if first == from && second == to);
+        let (list, line) = match error {
+            ConstraintError::UnknownName { place, name } => {
+                let line = self.find_line(*place, |names| names.contains(name))?;
+                (*place, line)
+            }
+            ConstraintError::SelfLoop { place, name } => {
+                let line = self.find_line(*place, |names| is_edge(names, name, name))?;
+                (*place, line)
+            }
+            ConstraintError::RequiredAndForbidden { from, to }
+            | ConstraintError::RequiredAgainstTiers { from, to }
+            | ConstraintError::RequiredConstant { from, to, .. }
+            | ConstraintError::RequiredCycle { from, to } => {
+                let list = ConstraintList::Required;
+                let line = self.find_line(list, |names| is_edge(names, from, to))?;
+                (list, line)
+            }
+            ConstraintError::TwoTiers(name) => {
+                let mut seen = 0;
+                let second = |names: &[String]| {
+                    seen += names.iter().filter(|other| *other == name).count();
+                    seen > 1
+                };
+                let list = ConstraintList::Tiers;
+                (list, self.find_line(list, second)?)
+            }
+            // These are about several lines, or about the start network.
+            ConstraintError::TooManyRequired { .. }
+            | ConstraintError::StartForbidden { .. }
+            | ConstraintError::StartParents { .. }
+            | ConstraintError::StartCycle { .. } => return None,
+        };
+        Some((self.file(list)?, line))
+    }
+
+    fn file(&self, list: ConstraintList) -> Option<&Path> {
+        match list {
+            ConstraintList::Required => self.required.as_deref(),
+            ConstraintList::Forbidden => self.forbidden.as_deref(),
+            ConstraintList::Tiers => self.tiers.as_deref(),
+        }
+    }
+
+    /// Returns the number of the first line of a list's file that is wanted; a header is none.
+    fn find_line(
+        &self,
+        list: ConstraintList,
+        mut wanted: impl FnMut(&[String]) -> bool,
+    ) -> Option<usize> {
+        let lines = read_name_lists(self.file(list)?).ok()?;
+        let has_header = list != ConstraintList::Tiers;
+        lines
+            .iter()
+            .filter(|(line, names)| !(has_header && is_header(*line, names)))
+            .find(|(_, names)| wanted(names))
+            .map(|(line, _)| *line)
+    }
+
     pub(crate) fn start(&self, schema: &Schema) -> Result<Option<Dag>, Failure> {
         self.start
             .as_deref()
@@ -181,7 +252,7 @@ fn read_pairs(path: &Path) -> Result<Vec<(String, String)>, Failure> {
     let mut pairs = Vec::new();
     for (line, names) in read_name_lists(path)? {
         match names.as_slice() {
-            [from, to] if line == 1 && from == "from" && to == "to" => {}
+            names if is_header(line, names) => {}
             [from, to] => pairs.push((from.clone(), to.clone())),
             _ => {
                 let found = names.len();
@@ -191,6 +262,10 @@ fn read_pairs(path: &Path) -> Result<Vec<(String, String)>, Failure> {
         }
     }
     Ok(pairs)
+}
+
+fn is_header(line: usize, names: &[String]) -> bool {
+    line == 1 && matches!(names, [from, to] if from == "from" && to == "to")
 }
 
 fn read_tiers(path: &Path) -> Result<Vec<Vec<String>>, Failure> {
@@ -436,11 +511,62 @@ pub(crate) struct ResourceArgs {
     /// Memory for everything [default: a quarter of the machine's or the container's]
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub(crate) memory: Option<usize>,
-    /// Runs in lockstep rounds, so that the result does not depend on threads and timing; one
-    /// thread always does
+    /// Runs in lockstep rounds, so that the result does not depend on threads, workers and timing;
+    /// learn with --threads 1 always does
     #[arg(long)]
     pub(crate) deterministic: bool,
     /// Evaluations of a chain in one round
     #[arg(long, value_name = "N", default_value_t = 200_000)]
     pub(crate) round_evaluations: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rlbayes_common::data::Variable;
+    use rlbayes_common::search::Constraints;
+
+    /// Returns what is said of constraints over the variables a, b and c, without the folder.
+    fn refusal(required: &str, forbidden: &str, tiers: &str) -> String {
+        let folder = tempfile::tempdir().unwrap();
+        let file = |name: &str, text: &str| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            Some(path)
+        };
+        let args = ConstraintArgs {
+            required: file("required.csv", required),
+            forbidden: file("forbidden.csv", forbidden),
+            tiers: file("tiers.csv", tiers),
+            max_parents: None,
+            start: None,
+        };
+        let two = || vec!["0".to_owned(), "1".to_owned()];
+        let variables = ["a", "b", "c"].map(|name| Variable::new(name, two()).unwrap());
+        let schema = Schema::new(variables.to_vec()).unwrap();
+        let table = Table::new(schema, vec![vec![0, 1]; 3]).unwrap();
+        let error = Constraints::new(&table, &args.named().unwrap()).unwrap_err();
+        let said = args.refused(&error).to_string();
+        let folder = format!("{}/", folder.path().display());
+        said.replace(&folder, "")
+    }
+
+    #[test]
+    fn what_is_wrong_with_constraints_is_said_with_file_and_line() {
+        let edges = "from,to\n# known\na,b\n\nb,zz\n";
+        let unknown = refusal(edges, "", "");
+        assert!(unknown.starts_with("required.csv: line 5: "), "{unknown}");
+        let unknown = refusal("", edges, "");
+        assert!(unknown.starts_with("forbidden.csv: line 5: "), "{unknown}");
+        let unknown = refusal("", "", "a\nb,zz\n");
+        assert!(unknown.starts_with("tiers.csv: line 2: "), "{unknown}");
+        let twice = refusal("", "", "a,b\nc\nb\n");
+        assert!(twice.starts_with("tiers.csv: line 3: "), "{twice}");
+        let cycle = refusal("a,b\nb,c\nc,a\n", "", "");
+        assert!(cycle.starts_with("required.csv: line 3: "), "{cycle}");
+        let both = refusal("b,c\na,b\n", "a,b\n", "");
+        assert!(both.starts_with("required.csv: line 2: "), "{both}");
+        let own = refusal("", "a,b\na,a\n", "");
+        assert!(own.starts_with("forbidden.csv: line 2: "), "{own}");
+    }
 }

@@ -239,7 +239,8 @@ fn finish(
 pub(crate) fn prepare(args: &LearnArgs, table: &Arc<Table>) -> Result<Prepared, Failure> {
     let spec = args.search.spec()?;
     let named = args.constraints.named()?;
-    let constraints = Constraints::new(table, &named).map_err(Failure::input)?;
+    let constraints =
+        Constraints::new(table, &named).map_err(|error| args.constraints.refused(&error))?;
     let empty = Dag::empty(table.nodes());
     let start = args.constraints.start(table.schema())?.unwrap_or(empty);
     let start = constraints
@@ -262,7 +263,8 @@ pub(crate) fn prepare(args: &LearnArgs, table: &Arc<Table>) -> Result<Prepared, 
         .resources
         .memory
         .unwrap_or_else(|| machine::memory() / 4);
-    let layout = MemoryLayout::new(table, &spec, memory);
+    let score = args.score.spec()?;
+    let layout = MemoryLayout::new(table, score, &spec, memory);
     let chains = match args.resources.chains {
         Some(chains) if chains > layout.most_chains => {
             return Err(Failure::input(format!(
@@ -286,7 +288,7 @@ pub(crate) fn prepare(args: &LearnArgs, table: &Arc<Table>) -> Result<Prepared, 
     } else {
         Pace::Free
     };
-    let scorer = Scorer::new(Arc::clone(table), args.score.spec()?);
+    let scorer = Scorer::new(Arc::clone(table), score);
     let problem = Arc::new(Problem::new(
         scorer,
         constraints,

@@ -111,14 +111,14 @@ fn main() -> ExitCode {
     }
 }
 
-/// Makes a panic the end of the process, whatever thread it happens in: the journal brings the
-/// search back. Reading a damaged journal is the one exception.
+/// Makes a panic the end of the process, with the exit code of a bug, whatever thread it happens in:
+/// the journal brings the search back. Reading a damaged journal is the one exception.
 fn end_on_panic() {
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |what| {
         if !rlbayes_coordinator::journal::is_guarded() {
             usual(what);
-            std::process::abort();
+            std::process::exit(1);
         }
     }));
 }

@@ -17,7 +17,7 @@ use rlbayes_common::io::read_network;
 use rlbayes_common::io::write_whole;
 use rlbayes_common::metrics::compare;
 use rlbayes_common::network::{NamedDag, NetworkFile};
-use rlbayes_common::score::Scorer;
+use rlbayes_common::score::{ScoreSpec, Scorer};
 use rlbayes_common::search::SearchSpec;
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -248,7 +248,7 @@ pub(crate) fn check(args: &CheckCommand) -> Result<(), Failure> {
         .load(&args.data, |warning| say.warn(&args.data, warning))?;
     let spec = SearchSpec::RlBayes(Default::default());
     let chains = spec.default_chains(args.threads.unwrap_or_else(machine::cores));
-    let layout = MemoryLayout::new(&table, &spec, usize::MAX / 2);
+    let layout = MemoryLayout::new(&table, ScoreSpec::BIC, &spec, usize::MAX / 2);
     let needed = layout.needed(chains);
     if args.json {
         let columns: Vec<_> = report

@@ -243,12 +243,16 @@ fn contradictory_constraints_are_refused_and_the_pair_is_named() {
     let tiers = file("tiers.csv", "lung,xray\nsmoke\n");
     let twice = file("twice.csv", "lung,xray\nsmoke,lung\n");
     let selfish = file("self.csv", "lung,lung\n");
-    let unknown = file("unknown.csv", "smoke,gout\n");
+    let unknown = file("unknown.csv", "smoke,lung\n# and\nsmoke,gout\n");
+    let unknown_tier = file("tier.csv", "smoke\n\nlung,gout\n");
     let three = file("three.csv", "smoke,lung,xray\n");
     let parents = file("parents.csv", "smoke,lung\nasia,lung\ntub,lung\n");
     let reverse = file("reverse.csv", "lung,smoke\n");
     let cases: &[(&[&str], &[&str])] = &[
-        (&["--required", &cycle], &["cycle", "xray -> smoke"]),
+        (
+            &["--required", &cycle],
+            &["cycle.csv", "line 3", "cycle", "xray -> smoke"],
+        ),
         (
             &["--required", &both, "--forbidden", &both],
             &["smoke -> lung", "required and forbidden"],
@@ -257,12 +261,30 @@ fn contradictory_constraints_are_refused_and_the_pair_is_named() {
             &["--required", &both, "--tiers", &tiers],
             &["smoke -> lung", "tier"],
         ),
-        (&["--tiers", &twice], &["\"lung\"", "twice"]),
-        (&["--required", &selfish], &["lung -> lung"]),
-        (&["--forbidden", &selfish], &["lung -> lung"]),
-        (&["--required", &unknown], &["\"gout\"", "required"]),
-        (&["--forbidden", &unknown], &["\"gout\"", "forbidden"]),
-        (&["--tiers", &unknown], &["\"gout\"", "tiers"]),
+        (
+            &["--tiers", &twice],
+            &["twice.csv", "line 2", "\"lung\"", "twice"],
+        ),
+        (
+            &["--required", &selfish],
+            &["self.csv", "line 1", "lung -> lung"],
+        ),
+        (
+            &["--forbidden", &selfish],
+            &["self.csv", "line 1", "lung -> lung"],
+        ),
+        (
+            &["--required", &unknown],
+            &["unknown.csv", "line 3", "\"gout\"", "required"],
+        ),
+        (
+            &["--forbidden", &unknown],
+            &["unknown.csv", "line 3", "\"gout\"", "forbidden"],
+        ),
+        (
+            &["--tiers", &unknown_tier],
+            &["tier.csv", "line 3", "\"gout\"", "tiers"],
+        ),
         (&["--required", &three], &["three.csv", "line 1", "3"]),
         (
             &["--required", &parents, "--max-parents", "2"],

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 /// Which tables a benchmark runs on.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct TableChoice {
-    /// Tables [default: those of targets.json that the benchmark is meant for]
+    /// Tables [default: those that the benchmark is meant for, see below]
     #[arg(value_name = "FILES")]
     pub(crate) files: Vec<PathBuf>,
     /// Folder of the bundled tables

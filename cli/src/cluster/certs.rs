@@ -26,7 +26,8 @@ pub(crate) struct CertsArgs {
 const EXAMPLES: &str = "\
 Example:
   rlbayes certs certs --name coordinator.example.org
-  rlbayes coordinator --data data.csv --tls-cert certs/server.pem --tls-key certs/server.key --tls-ca certs/ca.pem
+  rlbayes coordinator --data data.csv --state run --tls-cert certs/server.pem \\
+      --tls-key certs/server.key --tls-ca certs/ca.pem
   rlbayes worker --coordinator https://coordinator.example.org:7400 --tls-ca certs/ca.pem \\
       --tls-cert certs/client.pem --tls-key certs/client.key";
 

@@ -35,6 +35,8 @@ use tonic::transport::{Certificate, Identity};
 /// Serves a search to workers on other machines.
 #[derive(Args, Clone, Debug)]
 #[command(after_long_help = EXAMPLES)]
+// It runs no chains. The flag stays: one settings file may serve coordinator and workers.
+#[command(mut_arg("threads", |arg| arg.hide(true)))]
 pub(crate) struct CoordinatorArgs {
     /// The table: CSV or TSV with a header, also gzipped
     #[arg(long, value_name = "FILE")]

@@ -362,7 +362,7 @@ impl Workshop for WorkerWorkshop {
         if !constraints.hold_for(&start) {
             return Err(workshop(&"the start network breaks the constraints"));
         }
-        let layout = MemoryLayout::new(&table, &search.spec, self.memory);
+        let layout = MemoryLayout::new(&table, search.score, &search.spec, self.memory);
         let chains = u32::try_from(joined.chains.len())
             .unwrap_or(u32::MAX)
             .max(1);

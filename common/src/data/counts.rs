@@ -59,6 +59,10 @@ pub struct Counter {
     arity: usize,
 }
 
+/// Entries that `sizes`, `renumber` and `cells` may keep for the next family, at least; a table of
+/// more rows lets each keep as many as it has rows.
+const LEAST_KEPT: usize = 1 << 13;
+
 impl CountIndex {
     /// Lays a table out for counting.
     #[must_use]
@@ -84,16 +88,58 @@ impl CountIndex {
 const MOST_CONFIGURATIONS: usize = 1 << 12;
 
 impl Counter {
+    /// Returns how many bytes a counter keeps at most between two families of a table.
+    #[must_use]
+    pub fn bytes_for(table: &Table) -> usize {
+        let rows = table.rows();
+        // See `bits_are_cheaper`: masks of groups x words < 3 rows / (states of the candidate - 1).
+        let fewest_states = NodeIdx::all(table.nodes())
+            .map(|node| table.arity(node))
+            .filter(|&arity| arity > 1)
+            .min()
+            .unwrap_or(2);
+        let masks = 3 * rows / (fewest_states - 1) * size_of::<u64>();
+        let configuration_and_group = 2 * rows * size_of::<u32>();
+        let sizes_renumber_and_cells = 3 * rows.max(LEAST_KEPT) * size_of::<u32>();
+        configuration_and_group + masks + sizes_renumber_and_cells
+    }
+
+    /// Gives back what a family with unusually many configurations has left, so that
+    /// [`Self::bytes_for`] holds.
+    fn give_back(&mut self, rows: usize) {
+        let kept = rows.max(LEAST_KEPT);
+        for numbers in [&mut self.sizes, &mut self.renumber, &mut self.cells] {
+            if numbers.capacity() > kept {
+                numbers.clear();
+                numbers.shrink_to(kept);
+            }
+        }
+    }
+
+    /// Returns how many bytes the counter holds.
+    #[cfg(test)]
+    fn bytes(&self) -> usize {
+        let numbers = [
+            &self.configuration,
+            &self.group,
+            &self.sizes,
+            &self.renumber,
+            &self.cells,
+        ];
+        let numbers: usize = numbers.iter().map(|numbers| numbers.capacity()).sum();
+        numbers * size_of::<u32>() + self.masks.capacity() * size_of::<u64>()
+    }
+
     /// Groups the rows by parent configuration and state of the node; the calls below refer to
     /// this family until the next one is grouped.
     pub fn group(&mut self, index: &CountIndex, node: NodeIdx, parents: &[NodeIdx]) {
         let table = &index.table;
+        self.give_back(table.rows());
         self.number_configurations(table, parents);
         let arity = table.arity(node);
         self.arity = arity;
         self.masks_ready = false;
-        self.sizes.clear();
-        self.sizes.resize(self.configurations * arity, 0);
+        refill(&mut self.sizes, self.configurations * arity, 0);
         self.group.clear();
         let width = narrow(arity);
         let column = table.column(node);
@@ -174,8 +220,7 @@ impl Counter {
         cell: impl Fn(u32) -> i64,
         configuration: impl Fn(u32) -> i64,
     ) -> TermSums {
-        self.cells.clear();
-        self.cells.resize(self.sizes.len() * arity, 0);
+        refill(&mut self.cells, self.sizes.len() * arity, 0);
         let width = narrow(arity);
         let cells = &mut self.cells[..];
         for (&group, &state) in self.group.iter().zip(column) {
@@ -269,8 +314,7 @@ impl Counter {
         if self.masks_ready {
             return;
         }
-        self.masks.clear();
-        self.masks.resize(self.sizes.len() * words, 0);
+        refill(&mut self.masks, self.sizes.len() * words, 0);
         for (row, &group) in self.group.iter().enumerate() {
             self.masks[group as usize * words + row / 64] |= 1 << (row % 64);
         }
@@ -306,8 +350,7 @@ impl Counter {
     /// Renumbers the configurations so that only those that occur have a number.
     fn keep_occurring(&mut self) {
         const UNSEEN: u32 = u32::MAX;
-        self.renumber.clear();
-        self.renumber.resize(self.configurations, UNSEEN);
+        refill(&mut self.renumber, self.configurations, UNSEEN);
         let mut next = 0;
         for configuration in &mut self.configuration {
             let number = &mut self.renumber[*configuration as usize];
@@ -319,6 +362,13 @@ impl Counter {
         }
         self.configurations = next as usize;
     }
+}
+
+/// Makes a vector hold `len` times `value`; one that has to grow gets no more room than that.
+fn refill<T: Copy>(vector: &mut Vec<T>, len: usize, value: T) {
+    vector.clear();
+    vector.reserve_exact(len);
+    vector.resize(len, value);
 }
 
 #[inline(always)]
@@ -340,4 +390,34 @@ fn has_popcnt() -> bool {
 )]
 fn narrow(arity: usize) -> u32 {
     arity as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::search::test_tables::dependent_table;
+
+    #[test]
+    fn a_counter_keeps_no_more_than_it_says_whatever_it_has_counted() {
+        for (nodes, rows) in [(12, 40), (12, 9000)] {
+            let table = dependent_table(nodes, rows, 3);
+            let index = CountIndex::new(std::sync::Arc::clone(&table));
+            let mut counter = Counter::default();
+            let mut fullest = 0;
+            for parents in 0..nodes - 1 {
+                let family: Vec<NodeIdx> = NodeIdx::all(parents).collect();
+                for node in NodeIdx::all(nodes).skip(parents) {
+                    counter.group(&index, node, &family);
+                    for candidate in NodeIdx::all(nodes).skip(parents).filter(|&c| c != node) {
+                        let count = i64::from;
+                        counter.sums_with(&index, candidate, Kernel::Auto, count, count);
+                    }
+                    fullest = fullest.max(counter.bytes());
+                    counter.give_back(rows);
+                    assert!(counter.bytes() <= Counter::bytes_for(&table));
+                }
+            }
+            assert!(fullest > 32 * rows, "it was put to use");
+        }
+    }
 }

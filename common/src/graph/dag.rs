@@ -59,11 +59,15 @@ pub struct Reach {
     stamp: u32,
     seen: Vec<u32>,
     stack: Vec<NodeIdx>,
+    /// The nodes that an edge against the order moves, and the places that they share.
+    moved: Vec<NodeIdx>,
+    places: Vec<u32>,
 }
 
 impl Reach {
     fn start(&mut self, n: usize) {
-        if self.seen.len() < n || self.stamp == u32::MAX {
+        // A walk may use the stamp after its own too: see `mark_ancestors`.
+        if self.seen.len() < n || self.stamp >= u32::MAX - 2 {
             self.seen.clear();
             self.seen.resize(n, 0);
             self.stamp = 0;
@@ -265,35 +269,42 @@ impl Dag {
     fn move_before(&mut self, from: NodeIdx, to: NodeIdx, reach: &mut Reach) {
         let (low, high) = (self.place(to), self.place(from));
         // The walk that found no cycle marked what `to` reaches below `high`.
-        let stamp = reach.stamp;
-        reach.stack.clear();
-        reach.stack.push(from);
-        let mut ancestors = vec![from];
-        while let Some(node) = reach.stack.pop() {
-            for &parent in &self.parents[node.index()] {
-                if self.place(parent) > low && !ancestors.contains(&parent) {
-                    ancestors.push(parent);
-                    reach.stack.push(parent);
-                }
-            }
+        let descendant = reach.stamp;
+        let ancestor = self.mark_ancestors(from, low, reach);
+        let Reach {
+            seen,
+            moved,
+            places,
+            ..
+        } = reach;
+        moved.clear();
+        places.clear();
+        for mark in [ancestor, descendant] {
+            let stretch = self.order[low..=high].iter().copied();
+            moved.extend(stretch.filter(|node| seen[node.index()] == mark));
         }
-        let mut descendants: Vec<NodeIdx> = self.order[low..high]
-            .iter()
-            .copied()
-            .filter(|node| reach.seen[node.index()] == stamp)
-            .collect();
-        descendants.sort_unstable_by_key(|node| self.place[node.index()]);
-        ancestors.sort_unstable_by_key(|node| self.place[node.index()]);
-        ancestors.extend(descendants);
-        let mut places: Vec<u32> = ancestors
-            .iter()
-            .map(|node| self.place[node.index()])
-            .collect();
+        places.extend(moved.iter().map(|node| self.place[node.index()]));
         places.sort_unstable();
-        for (node, place) in ancestors.into_iter().zip(places) {
+        for (&node, &place) in moved.iter().zip(places.iter()) {
             self.place[node.index()] = place;
             self.order[place as usize] = node;
         }
+    }
+
+    /// Marks `node` and its ancestors behind the place `low`; returns their mark. They are none of
+    /// the descendants that the walk before marked: there is no cycle.
+    fn mark_ancestors(&self, node: NodeIdx, low: usize, reach: &mut Reach) -> u32 {
+        reach.stamp += 1;
+        reach.stack.clear();
+        reach.visit(node);
+        while let Some(node) = reach.stack.pop() {
+            for &parent in self.parents(node) {
+                if self.place(parent) > low {
+                    reach.visit(parent);
+                }
+            }
+        }
+        reach.stamp
     }
 }
 

@@ -4,7 +4,7 @@
 use super::log_score::LogScore;
 use super::spec::{ScoreName, ScoreSpec};
 use super::terms::{DirichletTables, Unit, ln_gamma_whole, x_ln_x};
-use crate::data::{CountIndex, Counter, Kernel, Table, TermSums};
+use crate::data::{CountIndex, Counter, Kernel, Table, TermSums, Variable};
 use crate::graph::Dag;
 use crate::ids::NodeIdx;
 use std::sync::Arc;
@@ -93,6 +93,17 @@ impl Scorer {
             terms,
             penalty,
         }
+    }
+
+    /// Returns how many bytes a scorer takes at most, without the table itself.
+    #[must_use]
+    pub fn bytes_for(table: &Table, spec: ScoreSpec) -> usize {
+        let terms = match spec.name() {
+            ScoreName::Bdeu => DirichletTables::bytes_for(table),
+            // One for each count; k2 has a few more, one for each state.
+            _ => (table.rows() + Variable::MAX_STATES + 2) * size_of::<i64>(),
+        };
+        terms + CountIndex::bytes_for(table)
     }
 
     /// Returns the table.

@@ -106,6 +106,25 @@ impl DirichletTables {
         }
     }
 
+    /// Returns how many bytes the tables for the families of a table take at most: one for each
+    /// number of cells, a product of numbers of states.
+    pub(crate) fn bytes_for(table: &Table) -> usize {
+        let rows = table.rows();
+        if rows > Self::MOST_ROWS {
+            return 0;
+        }
+        let mut variables = BTreeMap::new();
+        for node in NodeIdx::all(table.nodes()) {
+            *variables.entry(table.arity(node)).or_insert(1_usize) += 1;
+        }
+        variables
+            .values()
+            .fold((rows + 1) * 8, |bytes, &exponents| {
+                bytes.saturating_mul(exponents)
+            })
+            .min(Self::MOST_BYTES)
+    }
+
     /// Returns the table for a number of cells, if one may be kept.
     pub(crate) fn get(&self, cells: f64) -> Option<Arc<[i64]>> {
         if self.rows > Self::MOST_ROWS {

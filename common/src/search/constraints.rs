@@ -30,6 +30,27 @@ pub struct NamedConstraints {
     pub max_parents: Option<usize>,
 }
 
+/// A list of names that people write down as constraints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConstraintList {
+    /// The edges that must be there.
+    Required,
+    /// The edges that must not be there.
+    Forbidden,
+    /// The groups of variables.
+    Tiers,
+}
+
+impl std::fmt::Display for ConstraintList {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Required => "the required edges",
+            Self::Forbidden => "the forbidden edges",
+            Self::Tiers => "the tiers",
+        })
+    }
+}
+
 /// Why constraints can't be met.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ConstraintError {
@@ -37,7 +58,7 @@ pub enum ConstraintError {
     #[error("{place} name the variable \"{name}\", which is not in the table")]
     UnknownName {
         /// Which constraints name it.
-        place: &'static str,
+        place: ConstraintList,
         /// The name.
         name: String,
     },
@@ -45,7 +66,7 @@ pub enum ConstraintError {
     #[error("{place} hold the edge {name} -> {name}, which leads from a variable to itself")]
     SelfLoop {
         /// Which constraints hold it.
-        place: &'static str,
+        place: ConstraintList,
         /// The variable.
         name: String,
     },
@@ -171,12 +192,12 @@ impl Constraints {
                 constraints.forbid(from, to);
             }
         }
-        let forbidden = resolve(schema, &named.forbidden, "the forbidden edges")?;
+        let forbidden = resolve(schema, &named.forbidden, ConstraintList::Forbidden)?;
         for &(from, to) in &forbidden {
             constraints.forbid(from, to);
         }
         let name = |node: NodeIdx| schema.variable(node).name().to_owned();
-        for (from, to) in resolve(schema, &named.required, "the required edges")? {
+        for (from, to) in resolve(schema, &named.required, ConstraintList::Required)? {
             let edge = || (name(from), name(to));
             if forbidden.contains(&(from, to)) {
                 let (from, to) = edge();
@@ -355,7 +376,7 @@ fn tiers(schema: &Schema, tiers: &[Vec<String>]) -> Result<Vec<Option<usize>>, C
     let mut tier_of = vec![None; schema.len()];
     for (tier, names) in tiers.iter().enumerate() {
         for name in names {
-            let node = find(schema, name, "the tiers")?;
+            let node = find(schema, name, ConstraintList::Tiers)?;
             if tier_of[node.index()].replace(tier).is_some() {
                 return Err(ConstraintError::TwoTiers(name.clone()));
             }
@@ -367,7 +388,7 @@ fn tiers(schema: &Schema, tiers: &[Vec<String>]) -> Result<Vec<Option<usize>>, C
 fn resolve(
     schema: &Schema,
     edges: &[(String, String)],
-    place: &'static str,
+    place: ConstraintList,
 ) -> Result<Vec<(NodeIdx, NodeIdx)>, ConstraintError> {
     edges
         .iter()
@@ -383,7 +404,7 @@ fn resolve(
         .collect()
 }
 
-fn find(schema: &Schema, name: &str, place: &'static str) -> Result<NodeIdx, ConstraintError> {
+fn find(schema: &Schema, name: &str, place: ConstraintList) -> Result<NodeIdx, ConstraintError> {
     schema
         .find(name)
         .ok_or_else(|| ConstraintError::UnknownName {

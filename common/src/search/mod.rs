@@ -18,7 +18,7 @@ pub(crate) use benefits::family_hash;
 pub use benefits::{Benefits, MIN_GAIN};
 pub use budget::{Budget, Spent, Stagnation, StoppedBy};
 pub use chain::{Chain, ChainCore, SavedChain, SeedCounts, Seeds, StepOutcome, UnfitState};
-pub use constraints::{ConstraintError, Constraints, NamedConstraints};
+pub use constraints::{ConstraintError, ConstraintList, Constraints, NamedConstraints};
 pub use operation::Operation;
 pub use params::{ParamError, SearchSpec};
 pub use position::Position;

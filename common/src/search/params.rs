@@ -3,6 +3,7 @@
 use super::baseline::{Annealing, AnnealingParams, Football, FootballParams};
 use super::baseline::{Genetic, GeneticParams, HillClimbing, HillClimbingParams};
 use super::baseline::{Particles, ParticlesParams, Tabu, TabuParams, Weeds, WeedsParams};
+use super::benefits::Benefits;
 use super::chain::{Chain, SavedChain, UnfitState};
 use super::paper::{PaperParams, PaperWalk};
 use super::problem::{Evaluator, Problem};
@@ -65,6 +66,11 @@ pub enum ParamError {
 
 /// What a node's family in a member of a population takes at most, with its share of the rest.
 const BYTES_A_FAMILY: usize = 96;
+
+/// What a position holds of the network that it can go back to: see `Position::mark`.
+fn bytes_to_go_back(nodes: usize) -> usize {
+    nodes * Benefits::bytes_for(nodes, 4, 8)
+}
 
 impl SearchSpec {
     /// Returns every search with its usual settings.
@@ -164,7 +170,7 @@ impl SearchSpec {
     }
 
     /// Returns how many chains run on a number of threads unless told otherwise: the default
-    /// search interleaves eight on each, the others are one walk a thread.
+    /// search interleaves eight on each, the others are one walk.
     #[must_use]
     pub fn default_chains(&self, threads: u32) -> u32 {
         match self {
@@ -177,14 +183,14 @@ impl SearchSpec {
     #[must_use]
     pub fn bytes_per_chain(&self, nodes: usize) -> usize {
         match self {
-            Self::RlBayes(params) => RlBayes::bytes_for(nodes, params),
+            Self::RlBayes(params) => RlBayes::bytes_for(nodes, params) + bytes_to_go_back(nodes),
             Self::Paper(params) => params.table_rows * nodes * 64,
             Self::HillClimbing(_) | Self::Tabu(_) => {
                 let position_alone = RlBayesParams {
                     table_rows: 2,
                     ..Default::default()
                 };
-                RlBayes::bytes_for(nodes, &position_alone)
+                RlBayes::bytes_for(nodes, &position_alone) + bytes_to_go_back(nodes)
             }
             Self::Annealing(_) => nodes * BYTES_A_FAMILY,
             Self::Genetic(params) => 2 * params.population * nodes * BYTES_A_FAMILY,

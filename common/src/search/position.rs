@@ -92,12 +92,6 @@ impl Position {
         LogScore::new(self.score)
     }
 
-    /// Returns the families' benefit vectors, by node; up to date after a climb or a refresh.
-    #[must_use]
-    pub fn benefits(&self) -> &[Arc<Benefits>] {
-        &self.benefits
-    }
-
     /// Returns the nodes whose families changed since the last mark.
     pub fn changed_since_mark(&self) -> impl Iterator<Item = NodeIdx> + '_ {
         self.before.iter().map(|family| family.node())
