@@ -143,6 +143,7 @@ pub(crate) fn worker(args: &WorkerArgs) -> Result<(), Failure> {
         folder,
         chains: BTreeMap::new(),
         refused: false,
+        end_is_news: true,
     };
     let ended = block_on(2, async {
         let shutdown = Shutdown::on_signals_or(asked(args))?;
@@ -163,7 +164,9 @@ pub(crate) fn worker(args: &WorkerArgs) -> Result<(), Failure> {
                     return Ok(());
                 }
                 End::Finished(reason) => {
-                    tracing::info!(%reason, "the search is over");
+                    if std::mem::take(&mut workshop.end_is_news) {
+                        tracing::info!(%reason, "the search is over");
+                    }
                     workshop.forget();
                     if args.when_done == WhenDone::Exit {
                         return Ok(());
@@ -281,6 +284,8 @@ struct WorkerWorkshop {
     chains: BTreeMap<ChainId, SavedChain>,
     /// Whether the last write failed: said once, not at every checkpoint.
     refused: bool,
+    /// Whether nothing was said of the search's end: a waiting worker hears of it again and again.
+    end_is_news: bool,
 }
 
 impl WorkerWorkshop {
@@ -350,6 +355,7 @@ impl Workshop for WorkerWorkshop {
         joined: &Joined,
         tries: &mut Tries,
     ) -> Result<Option<(ChainMaker, Threads)>, SessionError> {
+        self.end_is_news = true;
         let search = &joined.search;
         let workshop = |what: &dyn std::fmt::Display| SessionError::Workshop(what.to_string());
         let Some(table) = self.table(link, search, tries).await? else {
