@@ -1,8 +1,7 @@
 //! `rlbayes learn`: from a table to the best network that was found.
 
-use crate::args::{
-    BudgetArgs, ConstraintArgs, ResourceArgs, ScoreArgs, SearchArgs, TableArgs, place_on,
-};
+use crate::args::{BudgetArgs, ResourceArgs, ScoreArgs, SearchArgs, TableArgs, place_on};
+use crate::constraint_args::ConstraintArgs;
 use crate::failure::Failure;
 use crate::local::{self, Job, Kept, Outcome};
 use crate::machine;

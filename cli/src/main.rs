@@ -3,6 +3,7 @@
 mod args;
 mod bench;
 mod cluster;
+mod constraint_args;
 mod failure;
 mod learn;
 mod local;

@@ -61,18 +61,8 @@ fn seeds(best: Option<&EliteRow>, mate: &EliteRow, mut random: Random) -> Seeds 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::elite::{Found, Keying, Structure};
-    use crate::graph::Dag;
-    use crate::ids::NodeIdx;
-    use crate::score::LogScore;
-
-    fn row(to: usize, score: f64) -> EliteRow {
-        let dag = Dag::from_edges(9, [(NodeIdx::new(0), NodeIdx::new(to))]).unwrap();
-        EliteRow {
-            structure: Structure::of(&dag),
-            score: LogScore::new(score),
-        }
-    }
+    use crate::elite::test_row as row;
+    use crate::elite::{Found, Keying};
 
     #[test]
     fn a_chain_gets_rows_of_others_and_a_lonely_one_none() {

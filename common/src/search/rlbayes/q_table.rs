@@ -105,17 +105,8 @@ impl QTable {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::graph::Dag;
-    use crate::ids::{NodeIdx, Seed};
-    use crate::score::LogScore;
-
-    fn row(to: usize, score: f64) -> EliteRow {
-        let dag = Dag::from_edges(9, [(NodeIdx::new(0), NodeIdx::new(to))]).unwrap();
-        EliteRow {
-            structure: Structure::of(&dag),
-            score: LogScore::new(score),
-        }
-    }
+    use crate::elite::test_row as row;
+    use crate::ids::Seed;
 
     #[test]
     fn the_table_keeps_the_best_rows_within_its_limit() {
