@@ -12,12 +12,12 @@ use rlbayes_coordinator::journal::Journal;
 use rlbayes_coordinator::state::{SearchPlan, State};
 use rlbayes_worker::chain_folder::ChainFolder;
 use rlbayes_worker::chains::ChainMaker;
+use rlbayes_worker::host::WorkerHost;
 use rlbayes_worker::link::{Joined, Link, LinkError};
+use rlbayes_worker::retry::RetryPolicy;
 use rlbayes_worker::running_chain::{SlicePace, SliceSettings};
 use rlbayes_worker::session::{self, SessionError, SessionSettings};
 use rlbayes_worker::threads::Threads;
-use rlbayes_worker::tries::Tries;
-use rlbayes_worker::workshop::Workshop;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -106,14 +106,19 @@ pub(crate) fn run(
     let incarnation = Incarnation(1 + state.counters().evaluations);
     runtime.block_on(async {
         let halt = Arc::new(AtomicBool::new(false));
-        let (event_loop, handle, published) =
-            EventLoop::new(state, journal, Writing::Aside, Arc::clone(&halt), observer);
+        let (event_loop, handle, published) = EventLoop::new(
+            state,
+            journal,
+            Writing::Blocking,
+            Arc::clone(&halt),
+            observer,
+        );
         let link = LocalLink {
             handle: handle.clone(),
             published,
             description: job.description.clone(),
         };
-        let mut workshop = LocalWorkshop {
+        let mut host = LocalHost {
             maker: ChainMaker {
                 problem: Arc::clone(&job.problem),
                 spec: job.description.spec,
@@ -136,7 +141,7 @@ pub(crate) fn run(
             checkpoint_every: CHECKPOINT_EVERY,
         };
         let work = async {
-            let done = session::run(&settings, &link, &mut workshop, std::future::pending()).await;
+            let done = session::run(&settings, &link, &mut host, std::future::pending()).await;
             if done.is_err() {
                 // The loop has nobody to wait for; its answer changes nothing.
                 let _ = handle.stop(StoppedBy::Interrupt).await;
@@ -253,7 +258,7 @@ impl Link for LocalLink {
 }
 
 /// Chains on the threads of this process.
-struct LocalWorkshop {
+struct LocalHost {
     maker: ChainMaker,
     threads: u32,
     halt: Arc<AtomicBool>,
@@ -263,14 +268,14 @@ struct LocalWorkshop {
     refused: bool,
 }
 
-impl Workshop for LocalWorkshop {
+impl WorkerHost for LocalHost {
     type Chains = Threads;
 
     async fn open(
         &mut self,
         _link: &impl Link,
         joined: &Joined,
-        _tries: &mut Tries,
+        _tries: &mut RetryPolicy,
     ) -> Result<Option<(ChainMaker, Threads)>, SessionError> {
         let settings = slice_settings(&joined.search);
         let threads = Threads::start(
@@ -279,7 +284,7 @@ impl Workshop for LocalWorkshop {
             settings,
             Arc::clone(&self.halt),
         )
-        .map_err(|error| SessionError::Workshop(format!("cannot start a thread: {error}")))?;
+        .map_err(|error| SessionError::Host(format!("cannot start a thread: {error}")))?;
         Ok(Some((self.maker.clone(), threads)))
     }
 

@@ -22,7 +22,7 @@ pub struct ChainReport {
     /// Whether it would take seeds.
     pub wants_seeds: bool,
     /// Whether it can go on.
-    pub standing: Standing,
+    pub status: ChainStatus,
     /// Its state, where the last answer asked for it.
     pub snapshot: Option<Snapshot>,
 }
@@ -57,7 +57,7 @@ impl RunSequence {
 
     /// Returns under which name the run's work is counted: the worker process' own in the first run.
     #[must_use]
-    pub const fn life(self, incarnation: Incarnation) -> Incarnation {
+    pub const fn counted_as(self, incarnation: Incarnation) -> Incarnation {
         match self.run {
             0 => incarnation,
             run => Incarnation(Seed(incarnation.0).mix(run).0),
@@ -87,7 +87,7 @@ pub struct ChainCounters {
 
 /// Whether a chain can go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum ChainStatus {
     /// It can.
     Running,
     /// Its share of the evaluations is used up.
@@ -111,7 +111,7 @@ pub enum Answer {
     /// It stops: the search is over for it.
     Stop,
     /// It belongs to another worker now.
-    Release,
+    Revoke,
 }
 
 /// A chain that a worker is to run.
@@ -264,10 +264,10 @@ pub struct StoredChain {
     /// What it has done so far.
     pub counters: ChainCounters,
     /// Whether it can go on.
-    pub standing: Standing,
+    pub status: ChainStatus,
 }
 
-impl Standing {
+impl ChainStatus {
     /// All of them.
     pub const ALL: [Self; 4] = [
         Self::Running,

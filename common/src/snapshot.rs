@@ -6,7 +6,7 @@
 
 use crate::data::{Schema, Table, Variable};
 use crate::elite::{EliteRow, Structure};
-use crate::exchange::{ChainCounters, Snapshot, Standing, StoredChain};
+use crate::exchange::{ChainCounters, ChainStatus, Snapshot, StoredChain};
 use crate::ids::{NodeIdx, Seed};
 use crate::score::LogScore;
 use crate::search::{SavedChain, SeedCounts, Seeds};
@@ -104,19 +104,19 @@ struct StoredChainV1 {
     seeds: Option<SeedsV1>,
     reseeds: u64,
     counters: [u64; 6],
-    standing: u8,
+    status: u8,
 }
 
 /// Writes a chain as it stands at a barrier.
 #[must_use]
 pub fn encode_stored_chain(chain: &StoredChain) -> Vec<u8> {
-    let standing = Standing::ALL.iter().position(|&s| s == chain.standing);
+    let status = ChainStatus::ALL.iter().position(|&s| s == chain.status);
     let twin = StoredChainV1 {
         snapshot: chain.snapshot.bytes().to_vec(),
         seeds: chain.seeds.as_ref().map(seeds_twin),
         reseeds: chain.reseeds,
         counters: chain.counters.to_figures(),
-        standing: standing.and_then(|at| u8::try_from(at).ok()).unwrap_or(0),
+        status: status.and_then(|at| u8::try_from(at).ok()).unwrap_or(0),
     };
     seal(Kind::StoredChain, &twin)
 }
@@ -136,9 +136,9 @@ pub fn decode_stored_chain(bytes: &[u8], nodes: usize) -> Result<StoredChain, Sn
             .transpose()?,
         reseeds: twin.reseeds,
         counters: ChainCounters::from_figures(twin.counters),
-        standing: *Standing::ALL
-            .get(usize::from(twin.standing))
-            .ok_or(SnapshotError::Structure("its standing is unknown"))?,
+        status: *ChainStatus::ALL
+            .get(usize::from(twin.status))
+            .ok_or(SnapshotError::Structure("its status is unknown"))?,
     })
 }
 
@@ -424,7 +424,7 @@ mod tests {
                 computed: 3,
                 seeds: chain().seeds,
             },
-            standing: Standing::Exhausted,
+            status: ChainStatus::Exhausted,
         };
         let bytes = encode_stored_chain(&stored);
         assert_eq!(decode_stored_chain(&bytes, 4).unwrap(), stored);

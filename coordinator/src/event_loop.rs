@@ -140,7 +140,7 @@ impl Observer for Unobserved {}
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Writing {
     /// On a thread that may block.
-    Aside,
+    Blocking,
     /// In the task itself: simulations, where the disk takes no time.
     Inline,
 }
@@ -342,7 +342,7 @@ impl<'a> EventLoop<'a> {
                 }
             }
         }
-        let (batch, records) = self.sort(now, commands);
+        let (batch, records) = self.dispatch(now, commands);
         self.store(batch).await;
         failpoint::pass("coordinator-before-reply");
         // Before the replies: who has stopped a search sees it stopped.
@@ -363,7 +363,7 @@ impl<'a> EventLoop<'a> {
     }
 
     /// Sorts commands into what is stored and what is told; the rest is done.
-    fn sort(&mut self, now: Duration, commands: Vec<Command>) -> (Batch, Vec<EliteRow>) {
+    fn dispatch(&mut self, now: Duration, commands: Vec<Command>) -> (Batch, Vec<EliteRow>) {
         let mut batch = Batch::default();
         let mut records = Vec::new();
         for command in commands {
@@ -426,7 +426,7 @@ impl<'a> EventLoop<'a> {
         };
         let (journal, written) = match self.writing {
             Writing::Inline => write(),
-            Writing::Aside => match tokio::task::spawn_blocking(write).await {
+            Writing::Blocking => match tokio::task::spawn_blocking(write).await {
                 Ok(done) => done,
                 Err(error) => {
                     tracing::error!(%error, "the journal's thread has failed");

@@ -30,9 +30,10 @@ const PROGRESS: TableDefinition<'_, &str, u64> = TableDefinition::new("progress"
 /// (chain, why, key of the row) -> sealed row; a row of all chains is under the first one.
 const ROWS: TableDefinition<'_, (u32, u8, [u8; 32]), &[u8]> = TableDefinition::new("rows");
 /// (chain, place among its worker processes) -> the process, and what it has done.
-const LIVES: TableDefinition<'_, (u32, u32), (u64, [u64; 6])> = TableDefinition::new("lives");
+const INCARNATIONS: TableDefinition<'_, (u32, u32), (u64, [u64; 6])> =
+    TableDefinition::new("incarnations");
 /// (chain, place among them) -> a process whose work is part of the sum.
-const FORGOTTEN: TableDefinition<'_, (u32, u32), u64> = TableDefinition::new("forgotten");
+const RETIRED: TableDefinition<'_, (u32, u32), u64> = TableDefinition::new("retired");
 /// chain -> sealed state at the last barrier.
 const CHAINS: TableDefinition<'_, u32, &[u8]> = TableDefinition::new("chains");
 
@@ -273,30 +274,30 @@ impl Journal {
             chains.insert(ChainId(chain.value()), stored);
         }
         let mut progress = progress_of(&numbers);
-        match read.open_table(LIVES) {
+        match read.open_table(INCARNATIONS) {
             Ok(table) => {
                 for entry in table.iter().map_err(redb::Error::from)? {
                     let (key, value) = entry.map_err(redb::Error::from)?;
-                    let ((chain, _), (life, done)) = (key.value(), value.value());
-                    let life = (
+                    let ((chain, _), (incarnation, done)) = (key.value(), value.value());
+                    let incarnation = (
                         ChainId(chain),
-                        Incarnation(life),
+                        Incarnation(incarnation),
                         ChainCounters::from_figures(done),
                     );
-                    progress.lives.push(life);
+                    progress.incarnations.push(incarnation);
                 }
             }
             // A journal of before there was the table.
             Err(redb::TableError::TableDoesNotExist(_)) => {}
             Err(error) => return Err(JournalError::Database(error.into())),
         }
-        match read.open_table(FORGOTTEN) {
+        match read.open_table(RETIRED) {
             Ok(table) => {
                 for entry in table.iter().map_err(redb::Error::from)? {
-                    let (key, life) = entry.map_err(redb::Error::from)?;
+                    let (key, incarnation) = entry.map_err(redb::Error::from)?;
                     let (chain, _) = key.value();
-                    let life = (ChainId(chain), Incarnation(life.value()));
-                    progress.forgotten.push(life);
+                    let incarnation = (ChainId(chain), Incarnation(incarnation.value()));
+                    progress.retired.push(incarnation);
                 }
             }
             Err(redb::TableError::TableDoesNotExist(_)) => {}
@@ -321,8 +322,8 @@ impl Journal {
         self.transact(|write| {
             write.delete_table(SETTINGS)?;
             write.delete_table(PROGRESS)?;
-            write.delete_table(LIVES)?;
-            write.delete_table(FORGOTTEN)?;
+            write.delete_table(INCARNATIONS)?;
+            write.delete_table(RETIRED)?;
             write.delete_table(ROWS)?;
             write.delete_table(CHAINS)?;
             let mut table = write.open_table(SETTINGS)?;
@@ -373,15 +374,15 @@ impl Journal {
                         None => table.remove(name)?,
                     };
                 }
-                write.delete_table(LIVES)?;
-                let mut table = write.open_table(LIVES)?;
-                for (place, (chain, life, done)) in (0..).zip(&progress.lives) {
-                    table.insert((chain.0, place), (life.0, done.to_figures()))?;
+                write.delete_table(INCARNATIONS)?;
+                let mut table = write.open_table(INCARNATIONS)?;
+                for (place, (chain, incarnation, done)) in (0..).zip(&progress.incarnations) {
+                    table.insert((chain.0, place), (incarnation.0, done.to_figures()))?;
                 }
-                write.delete_table(FORGOTTEN)?;
-                let mut table = write.open_table(FORGOTTEN)?;
-                for (place, (chain, life)) in (0..).zip(&progress.forgotten) {
-                    table.insert((chain.0, place), life.0)?;
+                write.delete_table(RETIRED)?;
+                let mut table = write.open_table(RETIRED)?;
+                for (place, (chain, incarnation)) in (0..).zip(&progress.retired) {
+                    table.insert((chain.0, place), incarnation.0)?;
                 }
             }
             failpoint::pass("journal-before-commit");
@@ -436,8 +437,8 @@ fn numbers_of(progress: &Progress) -> impl Iterator<Item = (&'static str, Option
         record,
         round,
         counters,
-        lives: _,
-        forgotten: _,
+        incarnations: _,
+        retired: _,
         seeds_sent,
         stopped_by,
     } = progress;
@@ -478,8 +479,8 @@ fn progress_of(numbers: &BTreeMap<String, u64>) -> Progress {
         record,
         round: Round(zero("round")),
         counters: ChainCounters::from_figures(FIGURES.map(zero)),
-        lives: Vec::new(),
-        forgotten: Vec::new(),
+        incarnations: Vec::new(),
+        retired: Vec::new(),
         seeds_sent: zero("seeds_sent"),
         stopped_by: number("stopped_by")
             .and_then(|at| StoppedBy::ALL.get(usize::try_from(at).ok()?).copied()),

@@ -4,12 +4,12 @@
 //! `learn` drives the same state inside one process, without the services. Nothing here knows
 //! workers' code.
 
-mod aside;
 pub mod event_loop;
 pub mod guard;
 pub mod http;
 pub mod journal;
 pub mod latency;
+mod scoring_thread;
 pub mod server;
 pub mod service;
 pub mod state;

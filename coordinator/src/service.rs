@@ -1,9 +1,9 @@
 //! The gRPC handlers: decode, check, send a request to the event loop, await the reply, encode.
 //! The one `match` from our errors to status codes is here.
 
-use crate::aside::Aside;
 use crate::event_loop::{AskError, Handle, Published};
 use crate::latency::Latency;
+use crate::scoring_thread::ScoringThread;
 use crate::state::Refusal;
 use crate::status::{self, About};
 use crate::uploads::Uploads;
@@ -60,7 +60,7 @@ struct Shared {
     about: About,
     data: Bytes,
     validator: Validator,
-    aside: Aside,
+    scoring: ScoringThread,
     uploads: Uploads,
     latency: Latency,
 }
@@ -87,7 +87,7 @@ impl Service {
                 about,
                 data,
                 validator,
-                aside: Aside::start("scoring"),
+                scoring: ScoringThread::start("scoring"),
                 uploads: Uploads::new(),
                 latency: Latency::default(),
             }),
@@ -126,7 +126,7 @@ impl Service {
     }
 
     /// Checks the rows of an exchange, in its order, and hands it back. Known rows cost a look; where
-    /// there are others, they are scored aside.
+    /// there are others, they are scored scoring.
     async fn check_rows(
         &self,
         request: v1::ExchangeRequest,
@@ -137,7 +137,7 @@ impl Service {
             return Ok((request, known.map(Ok).collect()));
         }
         let shared = Arc::clone(&self.shared);
-        let scored = self.shared.aside.run(move || {
+        let scored = self.shared.scoring.run(move || {
             let checked = known.into_iter().zip(rows_of(&request));
             let checked = checked.map(|((digest, known), row)| match known {
                 Some(row) => Ok(row),
@@ -215,7 +215,7 @@ fn wire(error: WireError) -> Status {
 }
 
 /// The one table from our errors to status codes.
-fn asked(error: AskError) -> Status {
+fn to_status(error: AskError) -> Status {
     let said = error.to_string();
     match error {
         AskError::Refused(Refusal::TooManyWorkers) => Status::resource_exhausted(said),
@@ -228,7 +228,7 @@ fn asked(error: AskError) -> Status {
 /// Waits for the event loop, but not for ever.
 async fn answered<T>(answer: impl Future<Output = Result<T, AskError>>) -> Result<T, Status> {
     match tokio::time::timeout(ANSWER, answer).await {
-        Ok(answer) => answer.map_err(asked),
+        Ok(answer) => answer.map_err(to_status),
         Err(_) => Err(Status::unavailable("the coordinator is too busy")),
     }
 }
@@ -349,7 +349,7 @@ impl Coordinator for Service {
         let chain = ChainId(header.chain);
         let known = self.shared.published.borrow().view.chains;
         if header.chain as usize >= known {
-            return Err(asked(AskError::Refused(Refusal::UnknownChain(chain))));
+            return Err(to_status(AskError::Refused(Refusal::UnknownChain(chain))));
         }
         if !self.shared.uploads.keep(chain, snapshot) {
             return Err(Status::resource_exhausted("there are too many states"));

@@ -8,8 +8,8 @@ use proptest::prelude::*;
 use prost::Message as _;
 use rlbayes_common::elite::{EliteRow, Found, Keying, Pool, Structure};
 use rlbayes_common::exchange::{
-    Answer, ChainCounters, ChainOrder, ChainReport, Exchange, Hello, Origin, Reply, RunSequence,
-    Snapshot, Standing, StoredChain, WorkerStatistics,
+    Answer, ChainCounters, ChainOrder, ChainReport, ChainStatus, Exchange, Hello, Origin, Reply,
+    RunSequence, Snapshot, StoredChain, WorkerStatistics,
 };
 use rlbayes_common::graph::{Dag, StructureKey};
 use rlbayes_common::ids::{ChainId, Incarnation, NodeIdx, SearchId, Seed, WorkerId};
@@ -370,7 +370,7 @@ impl World {
                 ..ChainCounters::default()
             },
             wants_seeds: drawn.0.is_multiple_of(3),
-            standing: Standing::Running,
+            status: ChainStatus::Running,
             snapshot,
         };
         if !lockstep {
@@ -379,7 +379,7 @@ impl World {
         let by = if lockstep {
             Incarnation(0)
         } else {
-            RunSequence::of(report.sequence).life(incarnation)
+            RunSequence::of(report.sequence).counted_as(incarnation)
         };
         let done = self.done.entry((by, id)).or_default();
         *done = chain.evaluations.max(*done);
@@ -519,7 +519,7 @@ impl World {
                 || reply.is_some_and(|reply| {
                     reply.answers.iter().any(|(chain, sequence, answer)| {
                         (*chain, *sequence) == (report.chain, report.sequence)
-                            && *answer != Answer::Release
+                            && *answer != Answer::Revoke
                     })
                 });
             for (_, row) in report.finds.iter().filter(|_| taken) {
@@ -573,7 +573,7 @@ impl World {
                         continue;
                     }
                     match answer {
-                        Answer::Release => {
+                        Answer::Revoke => {
                             worker.pending.remove(&id);
                             worker.chains.remove(&id);
                         }
@@ -718,24 +718,24 @@ fn digest(value: &impl std::fmt::Debug) -> u64 {
     hasher.finish()
 }
 
-fn note(world: &World, standings: &mut Standings) {
+fn note(world: &World, statuses: &mut Standings) {
     let pool = world.state.pool();
-    let standing = (
+    let status = (
         world.state.counters().evaluations,
         digest(&pool.rows_by_chain().collect::<Vec<_>>()),
         digest(&pool.overall().collect::<Vec<_>>()),
     );
     let round = world.state.round().0;
-    let known = *standings.entry(round).or_insert(standing);
-    assert_eq!(known, standing, "round {round} began with another pool");
+    let known = *statuses.entry(round).or_insert(status);
+    assert_eq!(known, status, "round {round} began with another pool");
 }
 
 /// What every round begins with where one worker runs all chains and nothing goes wrong.
 fn undisturbed() -> Standings {
     let mut world = World::new(Pace::Lockstep);
-    let mut standings = Standings::new();
+    let mut statuses = Standings::new();
     while world.state.round().0 <= ROUNDS {
-        note(&world, &mut standings);
+        note(&world, &mut statuses);
         for draw in 0..u64::from(CHAINS) {
             world.run(Op::Work(0, draw));
         }
@@ -744,7 +744,7 @@ fn undisturbed() -> Standings {
             world.run(Op::Deliver(0));
         }
     }
-    standings
+    statuses
 }
 
 /// The search is stopped in the middle of whatever goes on, a worker is killed or goes, and all the
@@ -808,16 +808,16 @@ proptest! {
         thread_local! {
             static UNDISTURBED: Standings = undisturbed();
         }
-        let mut standings = UNDISTURBED.with(Clone::clone);
+        let mut statuses = UNDISTURBED.with(Clone::clone);
         let mut world = World::new(Pace::Lockstep);
         for op in ops {
             world.run(op);
-            note(&world, &mut standings);
+            note(&world, &mut statuses);
         }
         let before = world.state.round().0;
         for _ in 0..10 {
             world.calm_turn();
-            note(&world, &mut standings);
+            note(&world, &mut statuses);
         }
         prop_assert!(world.state.round().0 >= before + 2, "stuck in round {}", before);
         prop_assert!(world.state.round().0 <= ROUNDS);

@@ -137,13 +137,13 @@ fn unknown_ids_and_numbers_out_of_range_get_a_clear_status() {
             Code::InvalidArgument,
         ),
         (
-            "no standing",
-            changed(|r| r.reports[0].standing = 0),
+            "no status",
+            changed(|r| r.reports[0].status = 0),
             Code::InvalidArgument,
         ),
         (
-            "a standing that is none",
-            changed(|r| r.reports[0].standing = 77),
+            "a status that is none",
+            changed(|r| r.reports[0].status = 77),
             Code::InvalidArgument,
         ),
         (

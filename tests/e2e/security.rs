@@ -2,7 +2,9 @@
 
 use rlbayes_proto::PROTOCOL_VERSION;
 use rlbayes_tests::peer::hello;
-use rlbayes_tests::{Cluster, Running, SOON, block_on, client, fake, own_port, rlbayes, write};
+use rlbayes_tests::{
+    Cluster, Running, SOON, block_on, client, other_version_coordinator, own_port, rlbayes, write,
+};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
@@ -215,7 +217,7 @@ fn with_certificates_of_ones_own_only_their_holders_take_part() {
 #[test]
 fn a_worker_that_meets_another_protocol_exits_with_4_at_once() {
     let folder = tempfile::tempdir().unwrap();
-    let server = fake::coordinator_of_another_version();
+    let server = other_version_coordinator::coordinator_of_another_version();
     let mut command = std::process::Command::new(rlbayes_tests::binary());
     command
         .args(["worker", "--threads", "1", "--coordinator", &server.url])

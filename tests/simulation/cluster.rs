@@ -4,7 +4,7 @@
 use crate::disk::Disk;
 use crate::laws::{Witness, WitnessedLink};
 use crate::search::Search;
-use crate::stepped::{Kept, SimulatedWorkshop};
+use crate::simulated_chains::{Kept, SimulatedWorkshop};
 use rlbayes_common::ids::{Incarnation, Seed};
 use rlbayes_common::random::Random;
 use rlbayes_common::score::LogScore;
@@ -211,7 +211,7 @@ impl WorkerHost {
                 give_up_after: None,
                 checkpoint_every: Duration::from_secs(5),
             };
-            let mut workshop = SimulatedWorkshop {
+            let mut host = SimulatedWorkshop {
                 kept: Rc::clone(&kept),
                 keeps,
                 problem: Rc::clone(&problem),
@@ -225,7 +225,7 @@ impl WorkerHost {
                     false => std::future::pending().await,
                 }
             };
-            match session::run(&settings, &link, &mut workshop, shutdown).await {
+            match session::run(&settings, &link, &mut host, shutdown).await {
                 Ok(End::Drained) => {}
                 Ok(End::Finished(reason)) => return witness.session_ended(worker, reason),
                 Err(error) => {

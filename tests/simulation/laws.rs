@@ -36,7 +36,7 @@ struct Seen {
     trace: Vec<String>,
     sessions: BTreeMap<usize, StoppedBy>,
     outcome: Option<Outcome>,
-    lives: u32,
+    incarnations: u32,
 }
 
 /// How a search ended.
@@ -186,11 +186,11 @@ impl Witness {
 
     /// A coordinator process has begun.
     pub(crate) fn coordinator_started(&self) {
-        self.0.borrow_mut().lives += 1;
+        self.0.borrow_mut().incarnations += 1;
     }
 
-    pub(crate) fn coordinator_lives(&self) -> u32 {
-        self.0.borrow().lives
+    pub(crate) fn coordinator_incarnations(&self) -> u32 {
+        self.0.borrow().incarnations
     }
 
     /// A worker process has begun.
@@ -240,8 +240,8 @@ impl Observer for Witness {
             Event::Leave(exchange) => format!("leave {}", told(exchange)),
             other => format!("{other:?}"),
         };
-        let lives = self.coordinator_lives();
-        let told = format!("life {lives} at {now:?}: {told}");
+        let incarnations = self.coordinator_incarnations();
+        let told = format!("life {incarnations} at {now:?}: {told}");
         self.0.borrow_mut().trace.push(told);
     }
 }
@@ -256,7 +256,7 @@ fn told(exchange: &Exchange) -> String {
             finds,
             counters,
             wants_seeds,
-            standing,
+            status,
             snapshot,
         } = report;
         let mut hasher = DefaultHasher::new();
@@ -267,7 +267,7 @@ fn told(exchange: &Exchange) -> String {
             row.structure.own_key().0.hash(&mut hasher);
         }
         text += &format!(
-            " [{chain} {sequence} {counters:?} {wants_seeds} {standing:?} {:016x}]",
+            " [{chain} {sequence} {counters:?} {wants_seeds} {status:?} {:016x}]",
             hasher.finish()
         );
     }
@@ -318,7 +318,7 @@ impl Link for WitnessedLink {
             !search.lockstep
                 || reply.answers.iter().any(|(chain, sequence, answer)| {
                     (*chain, *sequence) == (report.chain, report.sequence)
-                        && *answer != Answer::Release
+                        && *answer != Answer::Revoke
                 })
         });
         let rows = taken.flat_map(|report| report.finds.iter().map(|(_, row)| row));

@@ -21,7 +21,7 @@ mod faults;
 mod laws;
 mod run;
 mod search;
-mod stepped;
+mod simulated_chains;
 
 use rlbayes_common::ids::Seed;
 use run::{Cluster, Run};

@@ -43,7 +43,7 @@ pub(crate) struct Run {
     pub(crate) broken: Vec<String>,
     pub(crate) trace: Vec<String>,
     lasted: Duration,
-    lives: u32,
+    incarnations: u32,
     acknowledged: usize,
 }
 
@@ -51,11 +51,11 @@ impl fmt::Display for Run {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{:.1} s, {} events, {} rows acknowledged, {} lives of the coordinator, round {}",
+            "{:.1} s, {} events, {} rows acknowledged, {} incarnations of the coordinator, round {}",
             self.lasted.as_secs_f64(),
             self.trace.len(),
             self.acknowledged,
-            self.lives,
+            self.incarnations,
             self.outcome.round
         )
     }
@@ -164,7 +164,7 @@ impl Cluster {
             outcome: outcome.unwrap_or_else(|| panic!("{:?}: {:?}", self, witness.all_broken())),
             trace: witness.trace(),
             lasted,
-            lives: witness.coordinator_lives(),
+            incarnations: witness.coordinator_incarnations(),
             acknowledged: witness.acknowledged_rows(),
         }
     }

@@ -8,8 +8,8 @@
 )]
 
 mod cluster;
-pub mod fake;
 mod fixtures;
+pub mod other_version_coordinator;
 pub mod peer;
 mod program;
 mod proxy;

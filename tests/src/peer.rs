@@ -99,7 +99,7 @@ pub fn report(chain: u32, sequence: u64, rows: Vec<v1::Row>, evaluations: u64) -
             ..Default::default()
         }),
         wants_seeds: false,
-        standing: v1::Standing::Running.into(),
+        status: v1::ChainStatus::Running.into(),
         snapshot: Default::default(),
     }
 }

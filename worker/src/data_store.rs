@@ -1,8 +1,8 @@
 //! The table on a worker's disk: fetched once, checked, kept by its hash.
 
 use crate::link::{Link, LinkError};
+use crate::retry::RetryPolicy;
 use crate::session::SessionError;
-use crate::tries::Tries;
 use rlbayes_common::data::Table;
 use rlbayes_common::exchange::SearchDescription;
 use rlbayes_common::failpoint;
@@ -66,14 +66,14 @@ impl DataStore {
         &self,
         link: &impl Link,
         search: &SearchDescription,
-        tries: &mut Tries,
+        tries: &mut RetryPolicy,
     ) -> Result<Option<Table>, SessionError> {
         loop {
             match link.fetch_data(search).await {
                 Ok(bytes) => {
                     tries.succeeded();
                     let table = self.keep(search, &bytes);
-                    let table = table.map_err(|error| SessionError::Workshop(error.to_string()))?;
+                    let table = table.map_err(|error| SessionError::Host(error.to_string()))?;
                     return Ok(Some(table));
                 }
                 Err(LinkError::JoinAgain(_)) => return Ok(None),
@@ -182,7 +182,7 @@ mod tests {
             .build()
             .unwrap();
         let data = DataStore::open(None).unwrap();
-        let mut tries = Tries::new(&settings);
+        let mut tries = RetryPolicy::new(&settings);
         runtime.block_on(data.fetch(&Answering(error), &description(), &mut tries))
     }
 

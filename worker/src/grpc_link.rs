@@ -113,7 +113,7 @@ impl GrpcLink {
         while let Some(chunk) = timeout(CHUNK, stream.message())
             .await
             .map_err(late)?
-            .map_err(|status| sort(&status))?
+            .map_err(|status| classify(&status))?
         {
             bytes.extend_from_slice(&chunk.content);
             if bytes.len() as u64 > most {
@@ -131,7 +131,7 @@ impl Link for GrpcLink {
             .clone()
             .join(timed(hello_to_wire(hello), CALL))
             .await
-            .map_err(|status| sort(&status))?
+            .map_err(|status| classify(&status))?
             .into_inner();
         if reply.protocol_version != rlbayes_proto::PROTOCOL_VERSION {
             return Err(LinkError::Protocol(format!(
@@ -173,7 +173,7 @@ impl Link for GrpcLink {
             .clone()
             .fetch_data(timed(request, TRANSFER))
             .await
-            .map_err(|status| sort(&status))?
+            .map_err(|status| classify(&status))?
             .into_inner();
         Self::collect(stream, search.data_bytes).await
     }
@@ -221,7 +221,7 @@ impl Link for GrpcLink {
                 .clone()
                 .store_chain(timed(stream, TRANSFER))
                 .await
-                .map_err(|status| sort(&status))?;
+                .map_err(|status| classify(&status))?;
         }
         Ok(())
     }
@@ -242,7 +242,7 @@ impl Link for GrpcLink {
             .clone()
             .fetch_chain(timed(request, TRANSFER))
             .await
-            .map_err(|status| sort(&status))?
+            .map_err(|status| classify(&status))?
             .into_inner();
         let snapshot = Snapshot::new(Self::collect(stream, MAX_SNAPSHOT_BYTES).await?);
         if snapshot.digest() != digest {
@@ -261,7 +261,7 @@ impl Link for GrpcLink {
             .clone()
             .exchange(timed(exchange_to_wire(search.id, &exchange), CALL))
             .await
-            .map_err(|status| sort(&status))?
+            .map_err(|status| classify(&status))?
             .into_inner();
         for reason in &reply.refused {
             tracing::warn!(%reason, "the coordinator refused a row");
@@ -282,7 +282,7 @@ impl Link for GrpcLink {
             .clone()
             .leave(timed(exchange_to_wire(search.id, &exchange), CALL))
             .await
-            .map_err(|status| sort(&status))?;
+            .map_err(|status| classify(&status))?;
         Ok(())
     }
 
@@ -306,7 +306,7 @@ fn nonsense(error: WireError) -> LinkError {
 }
 
 /// The one table from status codes to what to do.
-fn sort(status: &Status) -> LinkError {
+fn classify(status: &Status) -> LinkError {
     let said = describe(status);
     match status.code() {
         Code::Unauthenticated | Code::PermissionDenied => LinkError::Refused(said),
@@ -360,29 +360,32 @@ mod tests {
 
     #[test]
     fn codes_decide_what_to_do() {
-        let sorted = |code| sort(&Status::new(code, "x"));
+        let classified = |code| classify(&Status::new(code, "x"));
         assert!(matches!(
-            sorted(Code::Unavailable),
+            classified(Code::Unavailable),
             LinkError::Unreachable(_)
         ));
         assert!(matches!(
-            sorted(Code::DeadlineExceeded),
+            classified(Code::DeadlineExceeded),
             LinkError::Unreachable(_)
         ));
         assert!(matches!(
-            sorted(Code::ResourceExhausted),
+            classified(Code::ResourceExhausted),
             LinkError::Unreachable(_)
         ));
-        assert!(matches!(sorted(Code::NotFound), LinkError::JoinAgain(_)));
         assert!(matches!(
-            sorted(Code::Unauthenticated),
+            classified(Code::NotFound),
+            LinkError::JoinAgain(_)
+        ));
+        assert!(matches!(
+            classified(Code::Unauthenticated),
             LinkError::Refused(_)
         ));
         assert!(matches!(
-            sorted(Code::FailedPrecondition),
+            classified(Code::FailedPrecondition),
             LinkError::Protocol(_)
         ));
         let tls = Status::unavailable("invalid peer certificate: UnknownIssuer");
-        assert!(matches!(sort(&tls), LinkError::Refused(_)));
+        assert!(matches!(classify(&tls), LinkError::Refused(_)));
     }
 }

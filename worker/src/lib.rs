@@ -6,12 +6,12 @@ pub mod chain_folder;
 pub mod chains;
 pub mod data_store;
 pub mod grpc_link;
+pub mod host;
 pub mod link;
 pub mod outbox;
+pub mod retry;
 pub mod running_chain;
 pub mod session;
 #[cfg(test)]
 mod test_values;
 pub mod threads;
-pub mod tries;
-pub mod workshop;

@@ -3,7 +3,7 @@
 //! may have.
 
 use rlbayes_common::elite::{EliteRow, Found};
-use rlbayes_common::exchange::{ChainReport, RunSequence, Standing};
+use rlbayes_common::exchange::{ChainReport, ChainStatus, RunSequence};
 use rlbayes_common::ids::ChainId;
 use rlbayes_proto::convert::{find_bytes, report_bytes};
 use rlbayes_proto::{MAX_EXCHANGE_STATES, MAX_FINDS, MAX_LIST_BYTES, MAX_REPORTS};
@@ -124,7 +124,7 @@ impl Outbox {
         self.reports().any(|report| {
             !report.finds.is_empty()
                 || report.wants_seeds
-                || report.standing != Standing::Running
+                || report.status != ChainStatus::Running
                 || RunSequence::of(report.sequence).report == 0
         })
     }

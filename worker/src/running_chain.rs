@@ -2,7 +2,7 @@
 //! clocks; who runs it hands the time in.
 
 use rlbayes_common::exchange::{
-    Answer, ChainCounters, ChainOrder, ChainReport, Snapshot, Standing,
+    Answer, ChainCounters, ChainOrder, ChainReport, ChainStatus, Snapshot,
 };
 use rlbayes_common::ids::ChainId;
 use rlbayes_common::score::LogScore;
@@ -49,7 +49,7 @@ pub struct RunningChain {
     /// What the chain had done when it was taken over.
     base: ChainCounters,
     most_iterations: u64,
-    standing: Standing,
+    status: ChainStatus,
     snapshot_wanted: bool,
     last_report: Option<Duration>,
     stage: Stage,
@@ -77,7 +77,7 @@ impl RunningChain {
             settings,
             sequence: order.sequence,
             base,
-            standing: Standing::Running,
+            status: ChainStatus::Running,
             // The first round's state is stored too.
             snapshot_wanted: settings.pace == SlicePace::Lockstep,
             last_report: None,
@@ -94,7 +94,7 @@ impl RunningChain {
     /// Tells whether it can run a slice now.
     #[must_use]
     pub fn is_ready(&self) -> bool {
-        self.stage == Stage::Ready && self.standing == Standing::Running
+        self.stage == Stage::Ready && self.status == ChainStatus::Running
     }
 
     /// Returns how many local scores it has asked for, in all.
@@ -130,17 +130,17 @@ impl RunningChain {
                 }
             }
             if chain.core().iterations >= self.most_iterations {
-                self.standing = Standing::OutOfIterations;
+                self.status = ChainStatus::OutOfIterations;
                 return;
             }
             match chain.step() {
                 StepOutcome::Ran => {}
                 StepOutcome::OutOfBudget => {
-                    self.standing = Standing::OutOfEvaluations;
+                    self.status = ChainStatus::OutOfEvaluations;
                     return;
                 }
                 StepOutcome::Exhausted => {
-                    self.standing = Standing::Exhausted;
+                    self.status = ChainStatus::Exhausted;
                     return;
                 }
             }
@@ -151,7 +151,7 @@ impl RunningChain {
             }
         }
         if chain.core().iterations >= self.most_iterations {
-            self.standing = Standing::OutOfIterations;
+            self.status = ChainStatus::OutOfIterations;
         }
     }
 
@@ -170,7 +170,7 @@ impl RunningChain {
         let since = now.saturating_sub(last);
         let news = self.chain.core().has_record()
             || self.chain.wants_seeds()
-            || self.standing != Standing::Running;
+            || self.status != ChainStatus::Running;
         since >= every || (news && since >= LEAST_PAUSE)
     }
 
@@ -208,7 +208,7 @@ impl RunningChain {
                 SlicePace::Free { .. } => counted.since(self.base),
             },
             wants_seeds: self.chain.wants_seeds(),
-            standing: self.standing,
+            status: self.status,
             snapshot,
         }
     }
@@ -248,7 +248,7 @@ impl RunningChain {
                 self.stage = Stage::Stopped;
                 true
             }
-            Answer::Release => false,
+            Answer::Revoke => false,
         }
     }
 }

@@ -3,10 +3,10 @@
 
 use crate::backoff;
 use crate::chains::{ChainMaker, Chains};
+use crate::host::WorkerHost;
 use crate::link::{Joined, Link, LinkError};
 use crate::outbox::Outbox;
-use crate::tries::Tries;
-use crate::workshop::Workshop;
+use crate::retry::RetryPolicy;
 use rlbayes_common::exchange::{
     Answer, ChainOrder, ChainReport, Exchange, Hello, Origin, Reply, RunSequence,
     SearchDescription, Welcome,
@@ -65,7 +65,7 @@ pub enum SessionError {
     Protocol(String),
     /// The search can't be run here.
     #[error("{0}")]
-    Workshop(String),
+    Host(String),
 }
 
 /// How long the last report may take.
@@ -75,16 +75,16 @@ const LAST_CALL: Duration = Duration::from_secs(5);
 ///
 /// # Errors
 /// If the coordinator is out of reach for too long, refuses the worker, or speaks another protocol.
-pub async fn run<L: Link, W: Workshop>(
+pub async fn run<L: Link, W: WorkerHost>(
     settings: &SessionSettings,
     link: &L,
-    workshop: &mut W,
+    host: &mut W,
     shutdown: impl Future<Output = ()>,
 ) -> Result<End, SessionError> {
     let mut shutdown = pin!(shutdown);
-    let mut tries = Tries::new(settings);
+    let mut tries = RetryPolicy::new(settings);
     loop {
-        let (chains, search) = workshop.holds();
+        let (chains, search) = host.holds();
         let hello = hello(settings, chains, search);
         failpoint::pass("worker-before-join");
         let joined = tokio::select! {
@@ -102,7 +102,7 @@ pub async fn run<L: Link, W: Workshop>(
                 let _ = timeout(LAST_CALL, link.leave(&joined.search, empty(settings, joined.welcome.worker))).await;
                 return Ok(End::Drained);
             }
-            opened = workshop.open(link, &joined, &mut tries) => opened?,
+            opened = host.open(link, &joined, &mut tries) => opened?,
         };
         let Some((maker, chains)) = opened else {
             continue;
@@ -111,7 +111,7 @@ pub async fn run<L: Link, W: Workshop>(
         let mut session = Session {
             settings,
             link,
-            workshop: &mut *workshop,
+            host: &mut *host,
             search: joined.search,
             maker,
             chains,
@@ -163,7 +163,11 @@ fn empty(settings: &SessionSettings, worker: WorkerId) -> Exchange {
 }
 
 /// Joins, for as long as it takes.
-async fn join<L: Link>(link: &L, hello: &Hello, tries: &mut Tries) -> Result<Joined, SessionError> {
+async fn join<L: Link>(
+    link: &L,
+    hello: &Hello,
+    tries: &mut RetryPolicy,
+) -> Result<Joined, SessionError> {
     loop {
         match link.join(hello).await {
             Ok(joined) => {
@@ -175,10 +179,10 @@ async fn join<L: Link>(link: &L, hello: &Hello, tries: &mut Tries) -> Result<Joi
     }
 }
 
-struct Session<'a, L: Link, W: Workshop> {
+struct Session<'a, L: Link, W: WorkerHost> {
     settings: &'a SessionSettings,
     link: &'a L,
-    workshop: &'a mut W,
+    host: &'a mut W,
     search: SearchDescription,
     maker: ChainMaker,
     chains: W::Chains,
@@ -187,7 +191,7 @@ struct Session<'a, L: Link, W: Workshop> {
     /// The chains that run here.
     running: BTreeMap<ChainId, Run>,
     outbox: Outbox,
-    tries: &'a mut Tries,
+    tries: &'a mut RetryPolicy,
     last_exchange: Instant,
     last_checkpoint: Instant,
     /// Whether the next exchange should not wait.
@@ -215,7 +219,7 @@ enum Heard {
 
 type Call<'a> = Pin<Box<dyn Future<Output = Result<Heard, LinkError>> + 'a>>;
 
-impl<L: Link, W: Workshop> Session<'_, L, W> {
+impl<L: Link, W: WorkerHost> Session<'_, L, W> {
     /// Works until the end; none if the coordinator has another search by now.
     async fn work(
         &mut self,
@@ -285,7 +289,7 @@ impl<L: Link, W: Workshop> Session<'_, L, W> {
                         }
                     }
                     if self.chains_ended && is_told {
-                        return Err(SessionError::Workshop("the chains have ended".into()));
+                        return Err(SessionError::Host("the chains have ended".into()));
                     }
                 }
                 report = self.chains.next_report(), if !self.chains_ended => match report {
@@ -367,7 +371,7 @@ impl<L: Link, W: Workshop> Session<'_, L, W> {
             && let Some(snapshot) = report.snapshot.take()
             && self.running.contains_key(&report.chain)
         {
-            self.workshop.keep(report.chain, &snapshot);
+            self.host.keep(report.chain, &snapshot);
         }
         self.outbox.put(report);
     }
@@ -394,9 +398,9 @@ impl<L: Link, W: Workshop> Session<'_, L, W> {
                 continue;
             }
             match &answer {
-                Answer::Release => {
+                Answer::Revoke => {
                     self.running.remove(&chain);
-                    self.workshop.give_up(chain);
+                    self.host.give_up(chain);
                     // What the chain had to say since is still sent: its rows are worth the same.
                     if self.search.lockstep {
                         self.outbox.drop_chain(chain);
@@ -457,7 +461,7 @@ impl<L: Link, W: Workshop> Session<'_, L, W> {
                         }
                     }
                 }
-                Origin::Start | Origin::Pool(_) => match self.workshop.checkpointed(order.chain) {
+                Origin::Start | Origin::Pool(_) => match self.host.checkpointed(order.chain) {
                     Some(saved) => {
                         tracing::info!(chain = %order.chain, "a chain goes on from its checkpoint");
                         self.maker.resume(order.chain, &saved, None)
@@ -492,10 +496,10 @@ impl<L: Link, W: Workshop> Session<'_, L, W> {
 
     /// Gives up the chains of before a restart that others run by now.
     fn give_up_others(&mut self, ordered: &[ChainId]) {
-        let (kept, _) = self.workshop.holds();
+        let (kept, _) = self.host.holds();
         for chain in kept {
             if !ordered.contains(&chain) {
-                self.workshop.give_up(chain);
+                self.host.give_up(chain);
             }
         }
     }
@@ -534,12 +538,12 @@ impl<L: Link, W: Workshop> Session<'_, L, W> {
             .collect();
         for chain in gone {
             self.running.remove(&chain);
-            self.workshop.give_up(chain);
+            self.host.give_up(chain);
             // What it had to say is still sent: it is worth the same, whoever runs the chain.
             if self.search.lockstep {
                 self.outbox.drop_chain(chain);
             }
-            self.chains.answer(chain, Answer::Release);
+            self.chains.answer(chain, Answer::Revoke);
         }
         self.chains.tell_bests_again();
         Next::Orders(orders)
@@ -618,7 +622,7 @@ impl<L: Link, W: Workshop> Session<'_, L, W> {
             if let Some(snapshot) = &report.snapshot
                 && !self.search.lockstep
             {
-                self.workshop.keep(report.chain, snapshot);
+                self.host.keep(report.chain, snapshot);
             }
         }
     }

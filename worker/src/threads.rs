@@ -107,7 +107,7 @@ impl Chains for Threads {
         let Some(thread) = least else { return };
         if let Some(before) = self.thread_of.insert(order.chain, thread) {
             // The same chain anew: the old one is dropped where it runs.
-            self.tell(before, Message::Answer(order.chain, Answer::Release));
+            self.tell(before, Message::Answer(order.chain, Answer::Revoke));
             self.threads[before].chains -= 1;
         }
         self.threads[thread].chains += 1;
@@ -119,7 +119,7 @@ impl Chains for Threads {
         let Some(&thread) = self.thread_of.get(&chain) else {
             return;
         };
-        if answer == Answer::Release {
+        if answer == Answer::Revoke {
             self.thread_of.remove(&chain);
             self.threads[thread].chains -= 1;
         }

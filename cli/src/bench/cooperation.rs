@@ -1,11 +1,11 @@
 //! `bench cooperation`: what chains gain from each other, in virtual time.
 
-use super::in_turn::{self, Arrival, Turns};
-use super::known::{ChosenTable, TableChoice};
 use super::process_cooperation;
+use super::reference_scores::{ChosenTable, TableChoice};
+use super::report_table::{Grid, OutFolder, heading, nats};
 use super::runs::{at_least_one, in_parallel, learn_args};
 use super::statistics::median;
-use super::written::{Grid, OutFolder, heading, nats};
+use super::virtual_time::{self, Outcome, VirtualRun};
 use crate::failure::Failure;
 use crate::learn;
 use crate::progress::bar_over;
@@ -102,7 +102,7 @@ impl Kind {
 struct Measured {
     name: String,
     target: Option<f64>,
-    runs: Vec<(Kind, u64, Arrival)>,
+    runs: Vec<(Kind, u64, Outcome)>,
 }
 
 /// Runs the command.
@@ -196,7 +196,7 @@ fn measure(
     let optimum = known
         .filter(|known| known.proven)
         .map(|known| known.score - known.tolerance);
-    let turns = |chains, cooperation, episodes, target, seed| Turns {
+    let turns = |chains, cooperation, episodes, target, seed| VirtualRun {
         problem: Arc::clone(&prepared.problem),
         spec: prepared.spec,
         chains,
@@ -212,9 +212,9 @@ fn measure(
         let ends = in_parallel(&seeds, args.threads, interrupt, bar, |&seed| {
             bar.inc_length(1);
             let turns = turns(1, Cooperation::On, args.limit / 2, None, seed);
-            in_turn::run(&turns, interrupt)
+            virtual_time::run(&turns, interrupt)
         });
-        median(ends.into_iter().flatten().map(|arrival| arrival.score))
+        median(ends.into_iter().flatten().map(|outcome| outcome.score))
     };
     let target = args.target.or(optimum).or_else(halfway);
     let arrivals = in_parallel(jobs, args.threads, interrupt, bar, |&(kind, seed)| {
@@ -229,12 +229,12 @@ fn measure(
             return None;
         }
         let turns = turns(chains, cooperation, episodes, target, seed);
-        in_turn::run(&turns, interrupt)
+        virtual_time::run(&turns, interrupt)
     });
     let runs = jobs
         .iter()
         .zip(arrivals)
-        .filter_map(|(&(kind, seed), arrival)| Some((kind, seed, arrival?)))
+        .filter_map(|(&(kind, seed), outcome)| Some((kind, seed, outcome?)))
         .collect();
     Ok(Measured {
         name: chosen.name.clone(),
@@ -244,17 +244,17 @@ fn measure(
 }
 
 impl Measured {
-    fn of(&self, kind: Kind) -> impl Iterator<Item = &Arrival> {
+    fn of(&self, kind: Kind) -> impl Iterator<Item = &Outcome> {
         self.runs
             .iter()
             .filter(move |(of, _, _)| *of == kind)
-            .map(|(_, _, arrival)| arrival)
+            .map(|(_, _, outcome)| outcome)
     }
 
     /// Returns the median number of episodes to the target; runs that never arrive are infinite.
     fn episodes(&self, kind: Kind) -> Option<f64> {
-        median(self.of(kind).map(|arrival| {
-            arrival
+        median(self.of(kind).map(|outcome| {
+            outcome
                 .reached
                 .map_or(f64::INFINITY, |episodes| episodes as f64)
         }))
@@ -262,12 +262,12 @@ impl Measured {
 
     fn arrived(&self, kind: Kind) -> String {
         let all = self.of(kind).count();
-        let arrived = self.of(kind).filter(|arrival| arrival.reached.is_some());
+        let arrived = self.of(kind).filter(|outcome| outcome.reached.is_some());
         format!("{}/{all}", arrived.count())
     }
 
     fn score(&self, kind: Kind) -> Option<f64> {
-        median(self.of(kind).map(|arrival| arrival.score))
+        median(self.of(kind).map(|outcome| outcome.score))
     }
 }
 
@@ -352,15 +352,15 @@ fn csv_of_runs(measured: &[Measured]) -> Grid {
         "evaluations",
     ]);
     for table in measured {
-        for (kind, seed, arrival) in &table.runs {
+        for (kind, seed, outcome) in &table.runs {
             grid.row([
                 table.name.clone(),
                 kind.name().to_owned(),
                 seed.to_string(),
-                arrival.score.to_string(),
-                arrival.reached.map_or(String::new(), |at| at.to_string()),
-                arrival.best_at.to_string(),
-                arrival.evaluations.to_string(),
+                outcome.score.to_string(),
+                outcome.reached.map_or(String::new(), |at| at.to_string()),
+                outcome.best_at.to_string(),
+                outcome.evaluations.to_string(),
             ]);
         }
     }

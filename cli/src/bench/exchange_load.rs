@@ -3,8 +3,8 @@
 
 use super::memory::{MemoryCurve, shown};
 use super::processes::{Process, address, coordinator, words};
+use super::report_table::{Grid, OutFolder, heading};
 use super::runs::learn_args;
-use super::written::{Grid, OutFolder, heading};
 use crate::cluster::empty_server;
 use crate::failure::Failure;
 use crate::learn;
@@ -369,7 +369,7 @@ async fn send(
                     ..Default::default()
                 }),
                 wants_seeds: sender.sequence.is_multiple_of(16),
-                standing: v1::Standing::Running.into(),
+                status: v1::ChainStatus::Running.into(),
                 snapshot: Default::default(),
             }],
             statistics: None,

@@ -1,9 +1,9 @@
 //! `bench growth`: how the time to the first local optimum grows with the number of variables.
 
+use super::report_table::{Grid, OutFolder, heading};
 use super::runs::learn_args;
 use super::statistics::{exponent, median};
 use super::tiles::{read_pattern, tile};
-use super::written::{Grid, OutFolder, heading};
 use crate::failure::Failure;
 use crate::progress::bar_over;
 use crate::terminal::print;

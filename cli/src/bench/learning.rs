@@ -1,11 +1,11 @@
 //! `bench learning`: the same chains with and without the learning rule, at equal evaluations.
 
-use super::in_turn::{self, Arrival, Turns};
-use super::known::{ChosenTable, Known, TableChoice};
+use super::reference_scores::{ChosenTable, Known, TableChoice};
+use super::report_table::{Grid, OutFolder, heading, nats};
 use super::runs::{at_least_one, in_parallel, learn_args};
 use super::statistics::{median, sign_test};
 use super::tiles::{read_pattern, tile};
-use super::written::{Grid, OutFolder, heading, nats};
+use super::virtual_time::{self, Outcome, VirtualRun};
 use crate::failure::Failure;
 use crate::learn;
 use crate::progress::bar_over;
@@ -129,7 +129,7 @@ struct Measured {
     name: String,
     best: f64,
     /// With the rule and without it, seed by seed.
-    pairs: Vec<(u64, Arrival, Arrival)>,
+    pairs: Vec<(u64, Outcome, Outcome)>,
 }
 
 /// Who won how often.
@@ -195,7 +195,7 @@ fn measure(
         false => Cooperation::Off,
     };
     let arrivals = in_parallel(jobs, args.threads, interrupt, bar, |&(seed, learning)| {
-        let turns = Turns {
+        let turns = VirtualRun {
             problem: Arc::clone(&prepared.problem),
             spec: SearchSpec::RlBayes(RlBayesParams {
                 learning,
@@ -208,7 +208,7 @@ fn measure(
             evaluations: args.evaluations / u64::from(args.chains),
             target: optimum,
         };
-        in_turn::run(&turns, interrupt)
+        virtual_time::run(&turns, interrupt)
     });
     let mut arrivals = arrivals.into_iter();
     let mut pairs = Vec::new();
@@ -239,7 +239,7 @@ impl Tally {
 }
 
 /// Compares the scores of the runs with the rule with those without it.
-fn by_score(with: &Arrival, without: &Arrival) -> std::cmp::Ordering {
+fn by_score(with: &Outcome, without: &Outcome) -> std::cmp::Ordering {
     if (with.score - without.score).abs() <= 0.001 {
         std::cmp::Ordering::Equal
     } else {
@@ -274,7 +274,7 @@ fn summary(measured: &[Measured]) -> (Grid, String) {
             }
         }
         let middle =
-            |of: &dyn Fn(&(u64, Arrival, Arrival)) -> f64| median(table.pairs.iter().map(of));
+            |of: &dyn Fn(&(u64, Outcome, Outcome)) -> f64| median(table.pairs.iter().map(of));
         let gap = |value: Option<f64>| value.map_or("-".to_owned(), nats);
         let count = |value: Option<f64>| value.map_or("-".to_owned(), show_count);
         grid.row([
@@ -319,14 +319,14 @@ fn csv_of_runs(measured: &[Measured]) -> Grid {
     ]);
     for table in measured {
         for (seed, with, without) in &table.pairs {
-            for (learning, arrival) in [("on", with), ("off", without)] {
+            for (learning, outcome) in [("on", with), ("off", without)] {
                 grid.row([
                     table.name.clone(),
                     seed.to_string(),
                     learning.to_owned(),
-                    arrival.score.to_string(),
-                    arrival.best_at.to_string(),
-                    arrival.evaluations.to_string(),
+                    outcome.score.to_string(),
+                    outcome.best_at.to_string(),
+                    outcome.evaluations.to_string(),
                 ]);
             }
         }
@@ -338,8 +338,8 @@ fn csv_of_runs(measured: &[Measured]) -> Grid {
 mod tests {
     use super::*;
 
-    fn arrival(score: f64, best_at: u64) -> Arrival {
-        Arrival {
+    fn outcome(score: f64, best_at: u64) -> Outcome {
+        Outcome {
             score,
             reached: None,
             best_at,
@@ -354,9 +354,9 @@ mod tests {
             name: "a".into(),
             best: -10.0,
             pairs: vec![
-                (1, arrival(-10.0, 50), arrival(-12.0, 20)),
-                (2, arrival(-10.0, 50), arrival(-10.0005, 60)),
-                (3, arrival(-11.0, 50), arrival(-10.0, 60)),
+                (1, outcome(-10.0, 50), outcome(-12.0, 20)),
+                (2, outcome(-10.0, 50), outcome(-10.0005, 60)),
+                (3, outcome(-11.0, 50), outcome(-10.0, 60)),
             ],
         }];
         let (grid, verdict) = summary(&measured);

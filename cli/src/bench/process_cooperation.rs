@@ -1,10 +1,10 @@
 //! `bench cooperation --processes`: what workers gain from each other across processes. Chains run
 //! in lockstep with short rounds, so that episodes are counted the same on any number of cores.
 
-use super::known::ChosenTable;
 use super::processes::{coordinator, worker};
+use super::reference_scores::ChosenTable;
+use super::report_table::Grid;
 use super::statistics::median;
-use super::written::Grid;
 use crate::failure::Failure;
 use indicatif::ProgressBar;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};

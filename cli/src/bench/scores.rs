@@ -1,9 +1,9 @@
 //! `bench scores`: how many local scores hill climbing counts from the data in a second, and how
 //! many instructions each takes.
 
-use super::known::TableChoice;
+use super::reference_scores::TableChoice;
+use super::report_table::{Grid, OutFolder, heading};
 use super::runs::learn_args;
-use super::written::{Grid, OutFolder, heading};
 use crate::failure::Failure;
 use crate::progress::bar_over;
 use crate::terminal::print;

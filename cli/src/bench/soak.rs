@@ -3,7 +3,7 @@
 
 use super::memory::{MemoryCurve, shown};
 use super::processes::{Process, coordinator, words, worker};
-use super::written::{Grid, OutFolder, heading};
+use super::report_table::{Grid, OutFolder, heading};
 use crate::failure::Failure;
 use crate::terminal::{Say, print};
 use crate::units::{parse_time, show_time};

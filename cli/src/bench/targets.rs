@@ -1,10 +1,10 @@
 //! `bench targets`: how near the default search comes to the best networks known, and how fast.
 
 use super::gap_plot::{self, Panel};
-use super::known::{ChosenTable, TableChoice};
+use super::reference_scores::{ChosenTable, TableChoice};
+use super::report_table::{Grid, OutFolder, heading, nats};
 use super::runs::learn_args;
 use super::statistics::median;
-use super::written::{Grid, OutFolder, heading, nats};
 use crate::failure::Failure;
 use crate::learn;
 use crate::local::{self, Kept};

@@ -284,7 +284,7 @@ pub(crate) fn coordinator(args: &CoordinatorArgs) -> Result<(), Failure> {
         let (event_loop, handle, published) = EventLoop::new(
             state,
             Some(journal),
-            Writing::Aside,
+            Writing::Blocking,
             Arc::default(),
             &mut unobserved,
         );
@@ -315,7 +315,7 @@ pub(crate) fn coordinator(args: &CoordinatorArgs) -> Result<(), Failure> {
             WhenDone::Exit => Until::EverybodyKnows,
             WhenDone::Wait => Until::Told,
         };
-        let ended = event_loop.run(until, shutdown.clone().asked()).await;
+        let ended = event_loop.run(until, shutdown.clone().requested()).await;
         end_servers.send_replace(true);
         // Watchers may hold their connections for ever; everything that matters is on disk.
         let closing = async {

@@ -2,7 +2,7 @@
 //! state folder. Signals do the same; this is for hooks in containers, which have no shell to send
 //! one with.
 
-use super::alive;
+use super::heartbeat_file;
 use crate::failure::Failure;
 use crate::terminal::print;
 use crate::units::parse_time;
@@ -32,11 +32,11 @@ pub(crate) struct DrainArgs {
 
 /// Runs the command.
 pub(crate) fn drain(args: &DrainArgs) -> Result<(), Failure> {
-    alive::age(&args.folder)?;
+    heartbeat_file::age(&args.folder)?;
     let file = args.folder.join(NAME);
     fs::write(&file, "").map_err(|error| Failure::file(&file, error))?;
     let begun = Instant::now();
-    while alive::age(&args.folder).is_ok() {
+    while heartbeat_file::age(&args.folder).is_ok() {
         if begun.elapsed() > args.within {
             return Err(Failure::OutOfReach(format!(
                 "{}: the worker has not ended within {} s",
@@ -51,7 +51,7 @@ pub(crate) fn drain(args: &DrainArgs) -> Result<(), Failure> {
 
 /// Waits until somebody asks the worker with this state folder. What was asked of an earlier one
 /// does not count.
-pub(super) async fn asked(state: &Path) {
+pub(super) async fn requested(state: &Path) {
     let file = state.join(NAME);
     let _ = fs::remove_file(&file);
     while !file.exists() {

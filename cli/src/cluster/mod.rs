@@ -1,23 +1,23 @@
 //! The commands of a cluster: the coordinator, its workers, and what people ask it.
 
 mod address_file;
-mod alive;
 mod certs;
+mod client;
 mod connect;
 mod coordinator;
 mod drain;
 mod empty;
-mod people;
+mod heartbeat_file;
 mod result_files;
 mod shutdown;
 mod watch;
 mod worker;
 
 pub(crate) use certs::{CertsArgs, certs};
+pub(crate) use client::{HealthArgs, ResultArgs, StatusArgs, health, result, status, stop};
 pub(crate) use coordinator::{CoordinatorArgs, coordinator};
 pub(crate) use drain::{DrainArgs, drain};
 pub(crate) use empty::empty_server;
-pub(crate) use people::{HealthArgs, ResultArgs, StatusArgs, health, result, status, stop};
 pub(crate) use watch::watch;
 pub(crate) use worker::{WorkerArgs, worker};
 

@@ -53,14 +53,14 @@ impl Shutdown {
     }
 
     /// Waits until somebody asks.
-    pub(super) async fn asked(mut self) {
+    pub(super) async fn requested(mut self) {
         if self.0.wait_for(|asked| *asked).await.is_err() {
             std::future::pending().await
         }
     }
 
     /// Tells whether somebody has asked.
-    pub(super) fn is_asked(&self) -> bool {
+    pub(super) fn is_requested(&self) -> bool {
         *self.0.borrow()
     }
 }

@@ -1,8 +1,8 @@
 //! `rlbayes watch`: the status as a live view with a curve of the best score.
 
 use super::block_on;
+use super::client::{StatusArgs, for_people};
 use super::connect::failed;
-use super::people::{StatusArgs, for_people};
 use crate::failure::Failure;
 use crate::terminal::print;
 use rlbayes_coordinator::status::to_json;

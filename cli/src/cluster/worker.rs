@@ -4,7 +4,7 @@ use super::address_file::{self, Said};
 use super::connect::ConnectArgs;
 use super::coordinator::WhenDone;
 use super::shutdown::Shutdown;
-use super::{alive, block_on, drain};
+use super::{block_on, drain, heartbeat_file};
 use crate::args::TableArgs;
 use crate::failure::Failure;
 use crate::local::{keep_chain, slice_settings};
@@ -25,11 +25,11 @@ use rlbayes_worker::chain_folder::{Belongs, ChainFolder};
 use rlbayes_worker::chains::ChainMaker;
 use rlbayes_worker::data_store::DataStore;
 use rlbayes_worker::grpc_link::GrpcLink;
+use rlbayes_worker::host::WorkerHost;
 use rlbayes_worker::link::{Joined, Link};
+use rlbayes_worker::retry::RetryPolicy;
 use rlbayes_worker::session::{self, End, SessionError, SessionSettings};
 use rlbayes_worker::threads::Threads;
-use rlbayes_worker::tries::Tries;
-use rlbayes_worker::workshop::Workshop;
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, Hasher};
 use std::path::{Path, PathBuf};
@@ -135,7 +135,7 @@ pub(crate) fn worker(args: &WorkerArgs) -> Result<(), Failure> {
         give_up_after: args.give_up_after,
         checkpoint_every: args.checkpoint_every,
     };
-    let mut workshop = WorkerWorkshop {
+    let mut host = WorkerWorkshop {
         threads,
         memory: args.memory.unwrap_or_else(|| machine::memory() / 4),
         given,
@@ -146,16 +146,16 @@ pub(crate) fn worker(args: &WorkerArgs) -> Result<(), Failure> {
         end_is_news: true,
     };
     let ended = block_on(2, async {
-        let shutdown = Shutdown::on_signals_or(asked(args))?;
+        let shutdown = Shutdown::on_signals_or(drain_requested(args))?;
         if let Some(state) = args.state.clone() {
-            tokio::spawn(async move { alive::give_signs(&state).await });
+            tokio::spawn(async move { heartbeat_file::give_signs(&state).await });
         }
         let Some(url) = address(args, shutdown.clone()).await? else {
             return Ok(());
         };
         let link = GrpcLink::new(args.connect.channel(&url)?, token);
         loop {
-            let end = session::run(&settings, &link, &mut workshop, shutdown.clone().asked())
+            let end = session::run(&settings, &link, &mut host, shutdown.clone().requested())
                 .await
                 .map_err(|error| failure(&url, error))?;
             match end {
@@ -164,16 +164,16 @@ pub(crate) fn worker(args: &WorkerArgs) -> Result<(), Failure> {
                     return Ok(());
                 }
                 End::Finished(reason) => {
-                    if std::mem::take(&mut workshop.end_is_news) {
+                    if std::mem::take(&mut host.end_is_news) {
                         tracing::info!(%reason, "the search is over");
                     }
-                    workshop.forget();
+                    host.forget();
                     if args.when_done == WhenDone::Exit {
                         return Ok(());
                     }
                     tokio::select! {
                         biased;
-                        () = shutdown.clone().asked() => return Ok(()),
+                        () = shutdown.clone().requested() => return Ok(()),
                         () = tokio::time::sleep(LOOK_AGAIN) => {}
                     }
                 }
@@ -181,7 +181,7 @@ pub(crate) fn worker(args: &WorkerArgs) -> Result<(), Failure> {
         }
     });
     if let Some(state) = state {
-        alive::end(state);
+        heartbeat_file::end(state);
     }
     ended
 }
@@ -196,7 +196,7 @@ async fn address(args: &WorkerArgs, shutdown: Shutdown) -> Result<Option<String>
         return Ok(args.coordinator.clone());
     };
     let begun = tokio::time::Instant::now();
-    while !shutdown.is_asked() {
+    while !shutdown.is_requested() {
         if let Some(Said::At(url)) = address_file::read(path) {
             return Ok(Some(url));
         }
@@ -214,14 +214,14 @@ async fn address(args: &WorkerArgs, shutdown: Shutdown) -> Result<Option<String>
 
 /// Waits until somebody asks for the end by a file: `rlbayes drain`, or a coordinator that has ended
 /// with its search.
-fn asked(args: &WorkerArgs) -> impl Future<Output = ()> + Send + 'static {
+fn drain_requested(args: &WorkerArgs) -> impl Future<Output = ()> + Send + 'static {
     let state = args.state.clone();
     let exits = args.when_done == WhenDone::Exit;
     let address = args.coordinator_file.clone().filter(|_| exits);
     async move {
         let drain = async {
             match &state {
-                Some(state) => drain::asked(state).await,
+                Some(state) => drain::requested(state).await,
                 None => std::future::pending().await,
             }
         };
@@ -244,7 +244,7 @@ fn failure(url: &str, error: SessionError) -> Failure {
     match error {
         SessionError::GaveUp(_) => Failure::OutOfReach(said),
         SessionError::Protocol(_) => Failure::Protocol(said),
-        SessionError::Refused(_) | SessionError::Workshop(_) => Failure::Input(said),
+        SessionError::Refused(_) | SessionError::Host(_) => Failure::Input(said),
     }
 }
 
@@ -304,13 +304,13 @@ impl WorkerWorkshop {
         &self,
         link: &impl Link,
         search: &SearchDescription,
-        tries: &mut Tries,
+        tries: &mut RetryPolicy,
     ) -> Result<Option<Arc<Table>>, SessionError> {
         if let Some((path, table)) = &self.given {
             if table.fingerprint() == search.data_fingerprint {
                 return Ok(Some(Arc::clone(table)));
             }
-            return Err(SessionError::Workshop(format!(
+            return Err(SessionError::Host(format!(
                 "{}: this is not the coordinator's table (expected the same rows, read with the same flags)",
                 path.display()
             )));
@@ -346,27 +346,27 @@ impl WorkerWorkshop {
     }
 }
 
-impl Workshop for WorkerWorkshop {
+impl WorkerHost for WorkerWorkshop {
     type Chains = Threads;
 
     async fn open(
         &mut self,
         link: &impl Link,
         joined: &Joined,
-        tries: &mut Tries,
+        tries: &mut RetryPolicy,
     ) -> Result<Option<(ChainMaker, Threads)>, SessionError> {
         self.end_is_news = true;
         let search = &joined.search;
-        let workshop = |what: &dyn std::fmt::Display| SessionError::Workshop(what.to_string());
+        let host = |what: &dyn std::fmt::Display| SessionError::Host(what.to_string());
         let Some(table) = self.table(link, search, tries).await? else {
             return Ok(None);
         };
         let constraints =
-            Constraints::new(&table, &search.constraints).map_err(|error| workshop(&error))?;
+            Constraints::new(&table, &search.constraints).map_err(|error| host(&error))?;
         let start = Dag::from_edges(table.nodes(), search.start.iter().copied())
-            .map_err(|error| workshop(&error))?;
+            .map_err(|error| host(&error))?;
         if !constraints.hold_for(&start) {
-            return Err(workshop(&"the start network breaks the constraints"));
+            return Err(host(&"the start network breaks the constraints"));
         }
         let layout = MemoryLayout::new(&table, search.score, &search.spec, self.memory);
         let chains = u32::try_from(joined.chains.len())
@@ -394,7 +394,7 @@ impl Workshop for WorkerWorkshop {
             slice_settings(search),
             Arc::default(),
         )
-        .map_err(|error| workshop(&format!("cannot start a thread: {error}")))?;
+        .map_err(|error| host(&format!("cannot start a thread: {error}")))?;
         tracing::info!(
             worker = %joined.welcome.worker,
             search = %search.id,

@@ -107,7 +107,7 @@ impl Closure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::graph::Reach;
+    use crate::graph::ReachScratch;
     use proptest::prelude::*;
 
     proptest! {
@@ -118,7 +118,7 @@ mod tests {
         ) {
             let mut dag = Dag::empty(70);
             let mut closure = Closure::new(&dag);
-            let mut reach = Reach::default();
+            let mut reach = ReachScratch::default();
             for batch in batches {
                 for (from, to) in batch {
                     let (from, to) = (NodeIdx::new(from), NodeIdx::new(to));

@@ -55,7 +55,7 @@ pub enum EdgeError {
 
 /// Scratch space for reachability questions, so that asking allocates nothing.
 #[derive(Clone, Debug, Default)]
-pub struct Reach {
+pub struct ReachScratch {
     stamp: u32,
     seen: Vec<u32>,
     stack: Vec<NodeIdx>,
@@ -64,7 +64,7 @@ pub struct Reach {
     places: Vec<u32>,
 }
 
-impl Reach {
+impl ReachScratch {
     fn start(&mut self, n: usize) {
         // A walk may use the stamp after its own too: see `mark_ancestors`.
         if self.seen.len() < n || self.stamp >= u32::MAX - 2 {
@@ -167,14 +167,19 @@ impl Dag {
     /// order already agrees with it, else a walk over the nodes between the two.
     #[must_use]
     #[inline]
-    pub fn closes_cycle(&self, from: NodeIdx, to: NodeIdx, reach: &mut Reach) -> bool {
+    pub fn closes_cycle(&self, from: NodeIdx, to: NodeIdx, reach: &mut ReachScratch) -> bool {
         self.place(from) >= self.place(to) && self.reaches(to, from, reach)
     }
 
     /// Tells whether turning the edge `from -> to` round would close a cycle, that is, whether
     /// another path leads from `from` to `to`.
     #[must_use]
-    pub fn reversal_closes_cycle(&self, from: NodeIdx, to: NodeIdx, reach: &mut Reach) -> bool {
+    pub fn reversal_closes_cycle(
+        &self,
+        from: NodeIdx,
+        to: NodeIdx,
+        reach: &mut ReachScratch,
+    ) -> bool {
         let limit = self.place(to);
         let between =
             |&&child: &&NodeIdx| child != to && (self.place[child.index()] as usize) < limit;
@@ -190,7 +195,7 @@ impl Dag {
 
     /// Tells whether a directed path leads from `start` to `goal` (a node reaches itself).
     #[must_use]
-    pub fn reaches(&self, start: NodeIdx, goal: NodeIdx, reach: &mut Reach) -> bool {
+    pub fn reaches(&self, start: NodeIdx, goal: NodeIdx, reach: &mut ReachScratch) -> bool {
         if start == goal {
             return true;
         }
@@ -200,7 +205,7 @@ impl Dag {
     }
 
     /// Follows children from the stack until `goal`; nodes placed behind `limit` can't lead there.
-    fn walk_to(&self, goal: NodeIdx, limit: usize, reach: &mut Reach) -> bool {
+    fn walk_to(&self, goal: NodeIdx, limit: usize, reach: &mut ReachScratch) -> bool {
         while let Some(node) = reach.stack.pop() {
             for &child in self.children(node) {
                 if child == goal {
@@ -219,7 +224,7 @@ impl Dag {
     /// # Errors
     /// If it is there already or closes a cycle.
     pub fn add_edge(&mut self, from: NodeIdx, to: NodeIdx) -> Result<(), EdgeError> {
-        self.add_edge_with(from, to, &mut Reach::default())
+        self.add_edge_with(from, to, &mut ReachScratch::default())
     }
 
     /// Adds an edge without allocating scratch space.
@@ -230,7 +235,7 @@ impl Dag {
         &mut self,
         from: NodeIdx,
         to: NodeIdx,
-        reach: &mut Reach,
+        reach: &mut ReachScratch,
     ) -> Result<(), EdgeError> {
         let Err(slot) = self.parents[to.index()].binary_search(&from) else {
             return Err(EdgeError::Present { from, to });
@@ -266,12 +271,12 @@ impl Dag {
 
     /// Moves `from` and its ancestors before `to` and its descendants, inside the stretch of the
     /// order between the two; the rest of the order stays as it is.
-    fn move_before(&mut self, from: NodeIdx, to: NodeIdx, reach: &mut Reach) {
+    fn move_before(&mut self, from: NodeIdx, to: NodeIdx, reach: &mut ReachScratch) {
         let (low, high) = (self.place(to), self.place(from));
         // The walk that found no cycle marked what `to` reaches below `high`.
         let descendant = reach.stamp;
         let ancestor = self.mark_ancestors(from, low, reach);
-        let Reach {
+        let ReachScratch {
             seen,
             moved,
             places,
@@ -293,7 +298,7 @@ impl Dag {
 
     /// Marks `node` and its ancestors behind the place `low`; returns their mark. They are none of
     /// the descendants that the walk before marked: there is no cycle.
-    fn mark_ancestors(&self, node: NodeIdx, low: usize, reach: &mut Reach) -> u32 {
+    fn mark_ancestors(&self, node: NodeIdx, low: usize, reach: &mut ReachScratch) -> u32 {
         reach.stamp += 1;
         reach.stack.clear();
         reach.visit(node);
@@ -360,7 +365,7 @@ mod tests {
             steps in prop::collection::vec((0usize..9, 0usize..9), 1..120)
         ) {
             let mut dag = Dag::empty(9);
-            let mut reach = Reach::default();
+            let mut reach = ReachScratch::default();
             for (from, to) in steps {
                 if from == to {
                     continue;

@@ -2,7 +2,7 @@
 //! v-structures (Verma and Pearl 1990). The class has a key, and a completed partially directed
 //! graph (CPDAG) that shows which edges are compelled.
 
-use super::dag::{Dag, Reach};
+use super::dag::{Dag, ReachScratch};
 use crate::ids::NodeIdx;
 use std::collections::BTreeSet;
 
@@ -165,7 +165,7 @@ impl Cpdag {
             .map(|node| dag.children(node).iter().copied().collect())
             .collect();
         let mut left: BTreeSet<NodeIdx> = NodeIdx::all(n).collect();
-        let mut reach = Reach::default();
+        let mut reach = ReachScratch::default();
         while !left.is_empty() {
             // A sink whose neighbours are joined to all that it is joined to can be the last node.
             let sink = left.iter().copied().find(|node| {

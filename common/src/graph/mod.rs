@@ -5,5 +5,5 @@ mod dag;
 mod equivalence;
 
 pub use closure::Closure;
-pub use dag::{Dag, EdgeError, Reach};
+pub use dag::{Dag, EdgeError, ReachScratch};
 pub use equivalence::{Cpdag, Joined, StructureKey};

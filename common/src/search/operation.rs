@@ -2,7 +2,7 @@
 //! uniform draw of a legal one that several searches share.
 
 use super::constraints::Constraints;
-use crate::graph::{Dag, Reach};
+use crate::graph::{Dag, ReachScratch};
 use crate::ids::NodeIdx;
 use crate::random::Random;
 
@@ -72,7 +72,7 @@ impl Operation {
 
     /// Tells whether the operation can be carried out.
     #[must_use]
-    pub fn is_legal(self, dag: &Dag, constraints: &Constraints, reach: &mut Reach) -> bool {
+    pub fn is_legal(self, dag: &Dag, constraints: &Constraints, reach: &mut ReachScratch) -> bool {
         match self {
             Self::Add(from, to) => {
                 !dag.has_edge(from, to)
@@ -89,7 +89,7 @@ impl Operation {
     }
 
     /// Carries a legal operation out.
-    pub fn apply(self, dag: &mut Dag, reach: &mut Reach) {
+    pub fn apply(self, dag: &mut Dag, reach: &mut ReachScratch) {
         let done = match self {
             Self::Add(from, to) => dag.add_edge_with(from, to, reach),
             Self::Delete(from, to) => dag.remove_edge(from, to),
@@ -112,7 +112,7 @@ impl Operation {
         dag: &Dag,
         constraints: &Constraints,
         random: &mut Random,
-        reach: &mut Reach,
+        reach: &mut ReachScratch,
     ) -> Option<Self> {
         let n = dag.nodes();
         let all = Self::count(n);
@@ -155,7 +155,7 @@ mod tests {
     fn an_operation_then_its_inverse_restores_the_graph() {
         let constraints = Constraints::none(7);
         let mut random = Random::new(Seed(3));
-        let mut reach = Reach::default();
+        let mut reach = ReachScratch::default();
         let mut dag = Dag::empty(7);
         for _ in 0..2000 {
             let op = Operation::draw_legal(&dag, &constraints, &mut random, &mut reach).unwrap();
@@ -172,7 +172,7 @@ mod tests {
     fn legal_operations_are_drawn_evenly() {
         let constraints = Constraints::none(3);
         let mut random = Random::new(Seed(4));
-        let mut reach = Reach::default();
+        let mut reach = ReachScratch::default();
         let chain = [(0, 1), (1, 2)].map(|(a, b)| (NodeIdx::new(a), NodeIdx::new(b)));
         let dag = Dag::from_edges(3, chain).unwrap();
         let mut counts = std::collections::BTreeMap::new();

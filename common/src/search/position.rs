@@ -7,7 +7,7 @@ use super::chain::UnfitState;
 use super::operation::Operation;
 use super::problem::{Evaluator, OutOfBudget};
 use crate::elite::{EliteRow, Structure};
-use crate::graph::{Closure, Dag, Reach};
+use crate::graph::{Closure, Dag, ReachScratch};
 use crate::ids::NodeIdx;
 use crate::random::Random;
 use crate::score::LogScore;
@@ -27,7 +27,7 @@ pub struct Position {
     before: Vec<Arc<Benefits>>,
     is_before: Vec<bool>,
     score: f64,
-    reach: Reach,
+    reach: ReachScratch,
     closure: Closure,
 }
 
@@ -53,7 +53,7 @@ impl Position {
             before: Vec::new(),
             is_before: vec![false; n],
             score,
-            reach: Reach::default(),
+            reach: ReachScratch::default(),
             closure,
         };
         for node in NodeIdx::all(n) {

@@ -2,7 +2,7 @@ use super::*;
 use redb::StorageBackend;
 use redb::backends::InMemoryBackend;
 use rlbayes_common::elite::Structure;
-use rlbayes_common::exchange::{Snapshot, Standing};
+use rlbayes_common::exchange::{ChainStatus, Snapshot};
 use rlbayes_common::graph::Dag;
 use rlbayes_common::ids::{Incarnation, NodeIdx, Seed};
 use rlbayes_common::search::{SavedChain, SeedCounts, Seeds};
@@ -41,7 +41,7 @@ fn batch() -> Batch {
             evaluations: 99,
             ..Default::default()
         },
-        standing: Standing::Running,
+        status: ChainStatus::Running,
     };
     Batch {
         rows,
@@ -65,7 +65,7 @@ fn batch() -> Batch {
                     made_current: 6,
                 },
             },
-            lives: vec![
+            incarnations: vec![
                 (ChainId(2), Incarnation(9), ChainCounters::default()),
                 (
                     ChainId(2),
@@ -76,7 +76,7 @@ fn batch() -> Batch {
                     },
                 ),
             ],
-            forgotten: vec![(ChainId(2), Incarnation(5)), (ChainId(2), Incarnation(3))],
+            retired: vec![(ChainId(2), Incarnation(5)), (ChainId(2), Incarnation(3))],
             seeds_sent: 8,
             stopped_by: Some(StoppedBy::Target),
         }),

@@ -1,6 +1,6 @@
 //! What the coordinator knows of each chain: what it has done, who runs it, how it was answered.
 
-use rlbayes_common::exchange::{Answer, ChainCounters, Origin, Snapshot, Standing, StoredChain};
+use rlbayes_common::exchange::{Answer, ChainCounters, ChainStatus, Origin, Snapshot, StoredChain};
 use rlbayes_common::ids::{Incarnation, WorkerId};
 use rlbayes_common::search::Seeds;
 use std::collections::VecDeque;
@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 #[derive(Clone, Debug)]
 pub(super) struct ChainState {
     pub(super) counted: Counted,
-    pub(super) standing: Standing,
+    pub(super) status: ChainStatus,
     /// How often it was sent seeds: each time has its own draw.
     pub(super) reseeds: u64,
     /// Whether it was ever given to a worker.
@@ -44,58 +44,62 @@ pub(super) struct Answered {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Counted {
     ended: ChainCounters,
-    lives: Vec<(Incarnation, ChainCounters)>,
+    incarnations: Vec<(Incarnation, ChainCounters)>,
     /// Processes whose work is part of `ended`, oldest first: it must not be added again.
-    forgotten: VecDeque<Incarnation>,
+    retired: VecDeque<Incarnation>,
 }
 
 impl Counted {
     /// Of how many worker processes late reports still add what is new in them.
-    const LIVES: usize = 8;
+    const INCARNATIONS: usize = 8;
     /// Of how many earlier ones it is known that they were counted.
-    const FORGOTTEN: usize = 1024;
+    const RETIRED: usize = 1024;
 
     /// Takes counters of a worker process and returns what they add.
     pub(super) fn raise(&mut self, by: Incarnation, to: ChainCounters) -> ChainCounters {
-        if let Some((_, known)) = self.lives.iter_mut().find(|(life, _)| *life == by) {
+        if let Some((_, known)) = self
+            .incarnations
+            .iter_mut()
+            .find(|(incarnation, _)| *incarnation == by)
+        {
             let raised = known.max(to);
             let added = raised.since(*known);
             *known = raised;
             return added;
         }
-        if self.forgotten.contains(&by) {
+        if self.retired.contains(&by) {
             return ChainCounters::default();
         }
-        if self.lives.len() == Self::LIVES {
-            let (life, oldest) = self.lives.remove(0);
+        if self.incarnations.len() == Self::INCARNATIONS {
+            let (incarnation, oldest) = self.incarnations.remove(0);
             self.ended = self.ended.plus(oldest);
-            self.forget(life);
+            self.retire(incarnation);
         }
-        self.lives.push((by, to));
+        self.incarnations.push((by, to));
         to
     }
 
     /// Notes that a worker process was counted, and how much is not known any more.
-    pub(super) fn forget(&mut self, life: Incarnation) {
-        if self.forgotten.len() == Self::FORGOTTEN {
-            self.forgotten.pop_front();
+    pub(super) fn retire(&mut self, incarnation: Incarnation) {
+        if self.retired.len() == Self::RETIRED {
+            self.retired.pop_front();
         }
-        self.forgotten.push_back(life);
+        self.retired.push_back(incarnation);
     }
 
     /// Returns the worker processes of which late reports still count, oldest first.
-    pub(super) fn lives(&self) -> &[(Incarnation, ChainCounters)] {
-        &self.lives
+    pub(super) fn incarnations(&self) -> &[(Incarnation, ChainCounters)] {
+        &self.incarnations
     }
 
     /// Returns the worker processes before these, oldest first.
-    pub(super) fn forgotten(&self) -> impl Iterator<Item = Incarnation> {
-        self.forgotten.iter().copied()
+    pub(super) fn retired(&self) -> impl Iterator<Item = Incarnation> {
+        self.retired.iter().copied()
     }
 
     /// Returns the sum.
     pub(super) fn sum(&self) -> ChainCounters {
-        self.lives
+        self.incarnations
             .iter()
             .fold(self.ended, |sum, (_, counters)| sum.plus(*counters))
     }
@@ -106,7 +110,7 @@ impl ChainState {
     pub(super) fn new() -> Self {
         Self {
             counted: Counted::default(),
-            standing: Standing::Running,
+            status: ChainStatus::Running,
             reseeds: 0,
             started: false,
             held: None,
@@ -122,7 +126,7 @@ impl ChainState {
         counted.raise(counted_by, stored.counters);
         Self {
             counted,
-            standing: stored.standing,
+            status: stored.status,
             reseeds: stored.reseeds,
             started: true,
             snapshot: Some(stored.snapshot),
@@ -138,7 +142,7 @@ impl ChainState {
             seeds: self.owed.clone(),
             reseeds: self.reseeds,
             counters: self.counted.sum(),
-            standing: self.standing,
+            status: self.status,
         })
     }
 
@@ -175,14 +179,14 @@ mod tests {
     proptest! {
         #[test]
         fn order_and_repetition_do_not_change_the_sum(
-            reports in prop::collection::vec((0..Counted::LIVES as u64, 0u64..1000), 1..40),
+            reports in prop::collection::vec((0..Counted::INCARNATIONS as u64, 0u64..1000), 1..40),
             order in any::<prop::sample::Index>(),
         ) {
             let sum = |reports: &[(u64, u64)]| {
                 let mut counted = Counted::default();
                 let mut added = 0;
-                for &(life, to) in reports {
-                    added += counted.raise(Incarnation(life), evaluations(to)).evaluations;
+                for &(incarnation, to) in reports {
+                    added += counted.raise(Incarnation(incarnation), evaluations(to)).evaluations;
                 }
                 prop_assert_eq!(added, counted.sum().evaluations);
                 Ok(added)
@@ -199,15 +203,15 @@ mod tests {
         ) {
             let mut counted = Counted::default();
             let mut done: BTreeMap<u64, u64> = BTreeMap::new();
-            for &(life, to) in &reports {
-                counted.raise(Incarnation(life), evaluations(to));
-                let known = done.entry(life).or_default();
+            for &(incarnation, to) in &reports {
+                counted.raise(Incarnation(incarnation), evaluations(to));
+                let known = done.entry(incarnation).or_default();
                 *known = to.max(*known);
             }
             let sum = counted.sum().evaluations;
             prop_assert!(sum <= done.values().sum());
-            for (life, to) in reports {
-                counted.raise(Incarnation(life), evaluations(to));
+            for (incarnation, to) in reports {
+                counted.raise(Incarnation(incarnation), evaluations(to));
             }
             prop_assert_eq!(counted.sum().evaluations, sum, "late reports add nothing");
         }

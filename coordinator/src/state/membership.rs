@@ -22,7 +22,7 @@ pub(super) struct Membership {
     workers: BTreeMap<WorkerId, Worker>,
     last_id: u64,
     /// Workers that were lost and may come back.
-    missing: BTreeSet<Incarnation>,
+    lost: BTreeSet<Incarnation>,
 }
 
 /// A worker process.
@@ -148,22 +148,22 @@ impl Membership {
     }
 
     /// Notes that a worker was lost.
-    pub(super) fn miss(&mut self, id: WorkerId) {
+    pub(super) fn note_lost(&mut self, id: WorkerId) {
         if let Some(worker) = self.workers.get(&id)
-            && self.missing.len() < MAX_WORKERS
+            && self.lost.len() < MAX_WORKERS
         {
-            self.missing.insert(worker.incarnation);
+            self.lost.insert(worker.incarnation);
         }
     }
 
     /// Notes that a worker is back, has left, or will never come back.
     pub(super) fn heard_of(&mut self, incarnation: Incarnation) {
-        self.missing.remove(&incarnation);
+        self.lost.remove(&incarnation);
     }
 
     /// Tells whether a worker takes part or was lost and may come back.
     pub(super) fn any_awaited(&self) -> bool {
-        self.alive().next().is_some() || !self.missing.is_empty()
+        self.alive().next().is_some() || !self.lost.is_empty()
     }
 
     /// Returns the workers whose lease has run out.
@@ -201,7 +201,7 @@ impl Membership {
     /// Decides which chains go to which worker. `holders` are the chains that can run, with who
     /// has them; `done` says how many a worker has that have nothing left to do, in place of which
     /// it gets no new ones; chains that `wanted` names for a worker go there if they are free.
-    pub(super) fn share_out(
+    pub(super) fn rebalance(
         &self,
         count: ChainCount,
         holders: &BTreeMap<ChainId, Option<WorkerId>>,
@@ -340,7 +340,7 @@ mod tests {
             .collect();
         let mut next = u32::try_from(by.len()).unwrap();
         let mut moves: Vec<(u32, u64)> = members
-            .share_out(count, &held(by), &BTreeMap::new(), &wanted, || {
+            .rebalance(count, &held(by), &BTreeMap::new(), &wanted, || {
                 next += 1;
                 Some(ChainId(next - 1))
             })

@@ -2,6 +2,7 @@
 //! about the state that its replies are made of. It does no IO and reads no clock; `learn` drives
 //! it in one process, the cluster over gRPC, tests and benchmarks by hand.
 
+mod assignment;
 mod chains;
 mod command;
 mod event;
@@ -11,7 +12,6 @@ mod recovery;
 mod replies;
 mod reports;
 mod rounds;
-mod taking_part;
 #[cfg(test)]
 mod tests;
 mod view;
@@ -82,9 +82,9 @@ pub struct Progress {
     pub counters: ChainCounters,
     /// What of it worker processes have done that may report again, free-running: a process counts
     /// up from where it took its chain, before and after the coordinator's restart.
-    pub lives: Vec<(ChainId, Incarnation, ChainCounters)>,
+    pub incarnations: Vec<(ChainId, Incarnation, ChainCounters)>,
     /// Processes before these: what they have done is part of the sum, and known no more.
-    pub forgotten: Vec<(ChainId, Incarnation)>,
+    pub retired: Vec<(ChainId, Incarnation)>,
     /// Rows sent to chains.
     pub seeds_sent: u64,
     /// Why the search ended, if it did.
@@ -140,7 +140,7 @@ pub struct State {
     stopped: Option<Stopped>,
     finished: bool,
     /// Until when workers that nobody knows of may come: after a restart.
-    strangers_until: Duration,
+    rejoin_deadline: Duration,
 }
 
 impl State {
@@ -172,7 +172,7 @@ impl State {
             progress_at: Duration::ZERO,
             stopped: None,
             finished: false,
-            strangers_until: Duration::ZERO,
+            rejoin_deadline: Duration::ZERO,
         }
     }
 
@@ -282,7 +282,7 @@ impl State {
         let Some(stopped) = self.stopped else {
             return false;
         };
-        let all_heard = !self.members.any_awaited() && now >= self.strangers_until;
+        let all_heard = !self.members.any_awaited() && now >= self.rejoin_deadline;
         self.finished && (all_heard || now.saturating_sub(stopped.since) >= FAREWELL)
     }
 

@@ -4,7 +4,7 @@ use super::chains::ChainState;
 use super::plan::{ChainCount, Pace, SearchPlan};
 use super::rounds::Rounds;
 use super::{FAREWELL, Progress, State, Stopped, Stored, WHOEVER};
-use rlbayes_common::exchange::{ChainCounters, Snapshot, Standing, StoredChain};
+use rlbayes_common::exchange::{ChainCounters, ChainStatus, Snapshot, StoredChain};
 use rlbayes_common::ids::{ChainId, Incarnation};
 use rlbayes_common::search::StoppedBy;
 use std::time::Duration;
@@ -20,7 +20,7 @@ impl State {
             chains,
         } = stored;
         let mut state = Self::new(plan);
-        state.strangers_until = FAREWELL;
+        state.rejoin_deadline = FAREWELL;
         if let Some(best) = pool.best() {
             let at = progress.record.as_ref().map_or(Duration::ZERO, |r| r.at);
             state.curve.add(at, best.score);
@@ -31,7 +31,7 @@ impl State {
         state.rounds = Rounds::at(progress.round);
         state.seeds_sent = progress.seeds_sent;
         if let ChainCount::PerThread(_) = plan.chains {
-            let counted = progress.lives.iter().map(|&(chain, ..)| chain);
+            let counted = progress.incarnations.iter().map(|&(chain, ..)| chain);
             let with_rows = state.pool.rows_by_chain().map(|(chain, ..)| chain);
             for chain in counted.chain(with_rows) {
                 state.chains.entry(chain).or_insert_with(ChainState::new);
@@ -43,15 +43,15 @@ impl State {
         }
         match plan.pace {
             Pace::Free => {
-                for (id, life) in progress.forgotten {
+                for (id, incarnation) in progress.retired {
                     if let Some(chain) = state.chains.get_mut(&id) {
-                        chain.counted.forget(life);
+                        chain.counted.retire(incarnation);
                     }
                 }
                 let mut counted = ChainCounters::default();
-                for (id, life, counters) in progress.lives {
+                for (id, incarnation, counters) in progress.incarnations {
                     if let Some(chain) = state.chains.get_mut(&id) {
-                        counted = counted.plus(chain.counted.raise(life, counters));
+                        counted = counted.plus(chain.counted.raise(incarnation, counters));
                     }
                 }
                 state.before = progress.counters.since(counted);
@@ -83,8 +83,8 @@ impl State {
         } else {
             // Limits may have been raised: chains that had used theirs up go on.
             for chain in state.chains.values_mut() {
-                if chain.standing != Standing::Exhausted {
-                    chain.standing = Standing::Running;
+                if chain.status != ChainStatus::Exhausted {
+                    chain.status = ChainStatus::Running;
                 }
             }
         }
@@ -121,18 +121,22 @@ impl State {
             .filter_map(|(&id, chain)| Some((id, chain.to_store()?)))
     }
 
-    fn lives(&self) -> Vec<(ChainId, Incarnation, ChainCounters)> {
+    fn incarnations(&self) -> Vec<(ChainId, Incarnation, ChainCounters)> {
         let of_chain = |(&id, chain): (&ChainId, &ChainState)| {
-            let lives = chain.counted.lives().to_vec();
-            lives.into_iter().map(move |(life, done)| (id, life, done))
+            let incarnations = chain.counted.incarnations().to_vec();
+            incarnations
+                .into_iter()
+                .map(move |(incarnation, done)| (id, incarnation, done))
         };
         self.chains.iter().flat_map(of_chain).collect()
     }
 
-    fn forgotten(&self) -> Vec<(ChainId, Incarnation)> {
+    fn retired(&self) -> Vec<(ChainId, Incarnation)> {
         let of_chain = |(&id, chain): (&ChainId, &ChainState)| {
-            let forgotten: Vec<Incarnation> = chain.counted.forgotten().collect();
-            forgotten.into_iter().map(move |life| (id, life))
+            let retired: Vec<Incarnation> = chain.counted.retired().collect();
+            retired
+                .into_iter()
+                .map(move |incarnation| (id, incarnation))
         };
         self.chains.iter().flat_map(of_chain).collect()
     }
@@ -140,8 +144,8 @@ impl State {
     /// Returns how far the search has come, to be stored.
     #[must_use]
     pub fn progress(&self, now: Duration) -> Progress {
-        let (lives, forgotten) = match self.plan.pace {
-            Pace::Free => (self.lives(), self.forgotten()),
+        let (incarnations, retired) = match self.plan.pace {
+            Pace::Free => (self.incarnations(), self.retired()),
             // A chain's counters are its own.
             Pace::Lockstep => (Vec::new(), Vec::new()),
         };
@@ -150,8 +154,8 @@ impl State {
             record: self.record.clone(),
             round: self.rounds.round(),
             counters: self.total,
-            lives,
-            forgotten,
+            incarnations,
+            retired,
             seeds_sent: self.seeds_sent,
             stopped_by: self.stopped_by(),
         }

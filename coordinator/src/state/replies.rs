@@ -4,7 +4,7 @@ use super::chains::Held;
 use super::plan::{ChainCount, Pace};
 use super::{Refusal, State, WHOEVER};
 use rlbayes_common::exchange::{
-    Answer, ChainCounters, ChainOrder, Exchange, Origin, Reply, Standing, Welcome,
+    Answer, ChainCounters, ChainOrder, ChainStatus, Exchange, Origin, Reply, Welcome,
 };
 use rlbayes_common::ids::{ChainId, Incarnation, WorkerId};
 
@@ -78,7 +78,7 @@ impl State {
         sequence: u64,
     ) -> Option<Answer> {
         let Some(chain) = self.chains.get(&id) else {
-            return Some(Answer::Release);
+            return Some(Answer::Revoke);
         };
         let given = chain.answered.as_ref().filter(|last| {
             last.sequence == sequence
@@ -90,11 +90,11 @@ impl State {
                 Some(last.answer.clone())
             }
             Some(last) if self.plan.pace == Pace::Free => Some(last.answer.clone()),
-            Some(_) => Some(Answer::Release),
+            Some(_) => Some(Answer::Revoke),
             None => {
                 let strayed = self.plan.pace == Pace::Lockstep && sequence != self.rounds.round().0;
                 let lost = !chain.is_held_by(worker);
-                (strayed || lost).then_some(Answer::Release)
+                (strayed || lost).then_some(Answer::Revoke)
             }
         }
     }
@@ -114,7 +114,7 @@ impl State {
     fn owes_a_report(&self, worker: WorkerId) -> bool {
         self.chains.iter().any(|(&id, chain)| {
             chain.is_held_by(worker)
-                && chain.standing == Standing::Running
+                && chain.status == ChainStatus::Running
                 && !self.rounds.has(id)
                 && !self.unconfirmed.contains(&(worker, id))
         })
@@ -123,7 +123,7 @@ impl State {
     /// Returns the chains that a worker runs, without those that are done.
     fn held_by(&self, worker: WorkerId) -> Vec<ChainId> {
         let held = self.chains.iter();
-        held.filter(|(_, chain)| chain.is_held_by(worker) && chain.standing == Standing::Running)
+        held.filter(|(_, chain)| chain.is_held_by(worker) && chain.status == ChainStatus::Running)
             .map(|(&id, _)| id)
             .collect()
     }

@@ -6,7 +6,7 @@ use super::plan::{ChainCount, Cooperation, Pace, Snapshots};
 use super::{MAX_CHAINS, Record, State, WHOEVER};
 use rlbayes_common::elite::{EliteRow, Pool, reseed, reseed_lost};
 use rlbayes_common::exchange::{
-    Answer, ChainCounters, ChainReport, Exchange, RunSequence, Standing,
+    Answer, ChainCounters, ChainReport, ChainStatus, Exchange, RunSequence,
 };
 use rlbayes_common::ids::{ChainId, Incarnation, Seed, WorkerId};
 use rlbayes_common::score::LogScore;
@@ -65,10 +65,9 @@ impl State {
         commands: &mut Vec<Command>,
     ) {
         let id = report.chain;
-        let (sequence, standing, wants_seeds) =
-            (report.sequence, report.standing, report.wants_seeds);
-        let life = RunSequence::of(sequence).life(incarnation);
-        self.count(now, worker, life, id, report.counters);
+        let (sequence, status, wants_seeds) = (report.sequence, report.status, report.wants_seeds);
+        let incarnation = RunSequence::of(sequence).counted_as(incarnation);
+        self.count(now, worker, incarnation, id, report.counters);
         self.merge(now, report, commands);
         self.check_budget(now, commands);
         let Some(worker) = worker else {
@@ -79,7 +78,7 @@ impl State {
         };
         let is_holder = chain.is_held_by(worker);
         if is_holder {
-            chain.standing = standing;
+            chain.status = status;
             self.unconfirmed.remove(&(worker, id));
         }
         let repeated = chain
@@ -89,10 +88,10 @@ impl State {
         if repeated && self.stopped.is_none() {
             return;
         }
-        let answer = if self.stopped.is_some() || (is_holder && standing != Standing::Running) {
+        let answer = if self.stopped.is_some() || (is_holder && status != ChainStatus::Running) {
             Answer::Stop
         } else if !is_holder {
-            Answer::Release
+            Answer::Revoke
         } else {
             let seeds = if wants_seeds {
                 self.seeds_for(id)
@@ -116,8 +115,8 @@ impl State {
         {
             self.stop(now, reason, commands);
         }
-        if is_holder && standing != Standing::Running {
-            self.share_out_lost();
+        if is_holder && status != ChainStatus::Running {
+            self.rebalance_lost();
         }
     }
 
@@ -144,7 +143,7 @@ impl State {
         let running: Vec<ChainId> = self
             .chains
             .iter()
-            .filter(|(_, chain)| chain.standing == Standing::Running)
+            .filter(|(_, chain)| chain.status == ChainStatus::Running)
             .map(|(&id, _)| id)
             .collect();
         if let Some(reports) = self.rounds.complete(running.into_iter()) {
@@ -165,7 +164,7 @@ impl State {
             let holder = self.chains[&id].held.as_ref().map(|held| held.by);
             self.count(now, holder, WHOEVER, id, report.counters);
             if let Some(chain) = self.chains.get_mut(&id) {
-                chain.standing = report.standing;
+                chain.status = report.status;
                 if let Some(snapshot) = report.snapshot.take() {
                     chain.snapshot = Some(snapshot);
                 } else {
@@ -199,7 +198,7 @@ impl State {
         };
         for (id, sequence, wants_seeds) in wanting {
             // Seeds are drawn even at the end: a search that goes on later needs them.
-            let running = self.chains[&id].standing == Standing::Running;
+            let running = self.chains[&id].status == ChainStatus::Running;
             let seeds = if running && wants_seeds {
                 self.seeds_for(id)
             } else {
@@ -229,19 +228,19 @@ impl State {
         if snapshot {
             commands.push(Command::StoreProgress);
         }
-        self.share_out(&[]);
+        self.rebalance(&[]);
     }
 
     pub(super) fn count(
         &mut self,
         now: Duration,
         worker: Option<WorkerId>,
-        life: Incarnation,
+        incarnation: Incarnation,
         chain: ChainId,
         counters: ChainCounters,
     ) {
         if let Some(state) = self.chains.get_mut(&chain) {
-            let added = state.counted.raise(life, counters);
+            let added = state.counted.raise(incarnation, counters);
             self.total = self.total.plus(added);
             if let Some(worker) = worker {
                 self.members.credit(now, worker, added.evaluations);
@@ -335,14 +334,14 @@ impl State {
 
     /// Tells why the search is over where no chain can go on.
     pub(super) fn all_done(&self) -> Option<StoppedBy> {
-        let mut standings = self.chains.values().map(|chain| chain.standing);
-        if self.chains.is_empty() || standings.any(|standing| standing == Standing::Running) {
+        let mut statuses = self.chains.values().map(|chain| chain.status);
+        if self.chains.is_empty() || statuses.any(|status| status == ChainStatus::Running) {
             return None;
         }
-        let any = |standing| self.chains.values().any(|chain| chain.standing == standing);
-        Some(if any(Standing::OutOfEvaluations) {
+        let any = |status| self.chains.values().any(|chain| chain.status == status);
+        Some(if any(ChainStatus::OutOfEvaluations) {
             StoppedBy::Evaluations
-        } else if any(Standing::OutOfIterations) {
+        } else if any(ChainStatus::OutOfIterations) {
             StoppedBy::Iterations
         } else {
             StoppedBy::Exhausted

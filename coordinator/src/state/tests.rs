@@ -1,8 +1,8 @@
 use super::*;
 use rlbayes_common::elite::{Found, Keying, Structure};
 use rlbayes_common::exchange::{
-    Answer, ChainOrder, ChainReport, Exchange, Hello, Origin, Reply, RunSequence, Snapshot,
-    Standing, Welcome, WorkerStatistics,
+    Answer, ChainOrder, ChainReport, ChainStatus, Exchange, Hello, Origin, Reply, RunSequence,
+    Snapshot, Welcome, WorkerStatistics,
 };
 use rlbayes_common::graph::Dag;
 use rlbayes_common::ids::{NodeIdx, Seed, WorkerId};
@@ -126,7 +126,7 @@ fn report(chain: u32, sequence: u64, evaluations: u64, rows: &[(Found, EliteRow)
             ..Default::default()
         },
         wants_seeds: true,
-        standing: Standing::Running,
+        status: ChainStatus::Running,
         snapshot: Some(Snapshot::new(encode_chain(&saved))),
     }
 }
@@ -671,7 +671,7 @@ fn a_search_whose_chains_have_nothing_left_is_exhausted() {
         let mut driven = Driven::new(plan(pace, Budget::default()));
         let worker = driven.join(0, 1);
         let done = |chain| ChainReport {
-            standing: Standing::Exhausted,
+            status: ChainStatus::Exhausted,
             ..report(chain, 0, 10, &[])
         };
         let reply = driven
@@ -864,7 +864,7 @@ fn chains_that_somebody_made_up_take_no_places_and_are_not_stored() {
     assert_eq!(chains_of(&first.orders), [0, 1]);
     let made_up = vec![report(MAX_CHAINS - 1, 0, 10, &best((0, 1), -5.0))];
     let reply = driven.exchange(1, &first, 1, made_up).unwrap();
-    assert_eq!(reply.answers[0].2, Answer::Release, "it is told to let go");
+    assert_eq!(reply.answers[0].2, Answer::Revoke, "it is told to let go");
     assert_eq!(driven.state.chain_count(), 2);
     assert_eq!(driven.state.counters().evaluations, 0);
     let stored = driven.commands.iter();
@@ -911,18 +911,24 @@ fn a_restart_knows_the_chains_that_have_done_something() {
 #[test]
 fn a_late_report_of_a_process_of_long_ago_counts_once_also_after_a_restart() {
     let mut driven = Driven::new(plan(Pace::Free, endless()));
-    for life in 1..=30 {
-        let mut next = hello(life);
-        next.replaces = (life > 1).then(|| Incarnation(life - 1));
-        driven.apply(life, Event::Join(next));
-        let worker = driven.state.welcome(Incarnation(life)).unwrap();
+    for incarnation in 1..=30 {
+        let mut next = hello(incarnation);
+        next.replaces = (incarnation > 1).then(|| Incarnation(incarnation - 1));
+        driven.apply(incarnation, Event::Join(next));
+        let worker = driven.state.welcome(Incarnation(incarnation)).unwrap();
         let reports = vec![report(0, 0, 100, &[])];
-        driven.exchange(life, &worker, life, reports).unwrap();
+        driven
+            .exchange(incarnation, &worker, incarnation, reports)
+            .unwrap();
     }
     assert_eq!(driven.state.counters().evaluations, 3000);
     for _ in 0..2 {
-        for life in 1..=30 {
-            let late = exchange(WorkerId(life), life, vec![report(0, 0, 100, &[])]);
+        for incarnation in 1..=30 {
+            let late = exchange(
+                WorkerId(incarnation),
+                incarnation,
+                vec![report(0, 0, 100, &[])],
+            );
             driven.apply(31, Event::Exchange(late));
         }
         assert_eq!(driven.state.counters().evaluations, 3000);
@@ -942,7 +948,7 @@ fn a_lost_workers_chains_are_run_by_one_whose_own_are_done() {
     driven.exchange(9, &first, 1, vec![]).unwrap();
     driven.apply(11, Event::Tick);
     let done = |chain| ChainReport {
-        standing: Standing::Exhausted,
+        status: ChainStatus::Exhausted,
         ..report(chain, 0, 10, &[])
     };
     let reply = driven.exchange(12, &first, 1, vec![done(0)]).unwrap();

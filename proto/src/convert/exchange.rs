@@ -6,8 +6,8 @@ use crate::{MAX_FINDS, MAX_LIST_BYTES, MAX_REPORTS, PROTOCOL_VERSION, v1};
 use prost::Message;
 use rlbayes_common::elite::{EliteRow, Found};
 use rlbayes_common::exchange::{
-    Answer, ChainCounters, ChainOrder, ChainReport, Exchange, Hello, Origin, Reply, Snapshot,
-    Standing, WorkerStatistics,
+    Answer, ChainCounters, ChainOrder, ChainReport, ChainStatus, Exchange, Hello, Origin, Reply,
+    Snapshot, WorkerStatistics,
 };
 use rlbayes_common::ids::{ChainId, Incarnation, SearchId, WorkerId};
 use rlbayes_common::search::{SeedCounts, StoppedBy};
@@ -100,7 +100,7 @@ pub fn exchange_from_wire(
     for report in exchange.reports {
         at_most("finds", report.finds.len(), MAX_FINDS)?;
         let chain = ChainId(report.chain);
-        let standing = report.standing();
+        let status = report.status();
         let mut finds = Vec::with_capacity(report.finds.len());
         for find in report.finds {
             let found = match find.found() {
@@ -125,12 +125,12 @@ pub fn exchange_from_wire(
             finds,
             counters: report.counters.map(counters_from_wire).unwrap_or_default(),
             wants_seeds: report.wants_seeds,
-            standing: match standing {
-                v1::Standing::Running => Standing::Running,
-                v1::Standing::OutOfEvaluations => Standing::OutOfEvaluations,
-                v1::Standing::OutOfIterations => Standing::OutOfIterations,
-                v1::Standing::Exhausted => Standing::Exhausted,
-                v1::Standing::Unspecified => return Err(WireError::Range("standing")),
+            status: match status {
+                v1::ChainStatus::Running => ChainStatus::Running,
+                v1::ChainStatus::OutOfEvaluations => ChainStatus::OutOfEvaluations,
+                v1::ChainStatus::OutOfIterations => ChainStatus::OutOfIterations,
+                v1::ChainStatus::Exhausted => ChainStatus::Exhausted,
+                v1::ChainStatus::Unspecified => return Err(WireError::Range("status")),
             },
             snapshot,
         });
@@ -181,11 +181,11 @@ pub fn fitting<T: Message>(items: impl Iterator<Item = T>) -> Vec<T> {
 }
 
 fn report_to_wire(report: &ChainReport) -> v1::ChainReport {
-    let standing = match report.standing {
-        Standing::Running => v1::Standing::Running,
-        Standing::OutOfEvaluations => v1::Standing::OutOfEvaluations,
-        Standing::OutOfIterations => v1::Standing::OutOfIterations,
-        Standing::Exhausted => v1::Standing::Exhausted,
+    let status = match report.status {
+        ChainStatus::Running => v1::ChainStatus::Running,
+        ChainStatus::OutOfEvaluations => v1::ChainStatus::OutOfEvaluations,
+        ChainStatus::OutOfIterations => v1::ChainStatus::OutOfIterations,
+        ChainStatus::Exhausted => v1::ChainStatus::Exhausted,
     };
     v1::ChainReport {
         chain: report.chain.0,
@@ -204,7 +204,7 @@ fn report_to_wire(report: &ChainReport) -> v1::ChainReport {
             .collect(),
         counters: Some(counters_to_wire(report.counters)),
         wants_seeds: report.wants_seeds,
-        standing: standing.into(),
+        status: status.into(),
         snapshot: report
             .snapshot
             .as_ref()
@@ -363,7 +363,7 @@ fn answer_to_wire(chain: ChainId, sequence: u64, answer: &Answer) -> v1::Answer 
                 snapshot: *snapshot,
             }),
             Answer::Stop => Next::Stop(v1::Stop {}),
-            Answer::Release => Next::Release(v1::Release {}),
+            Answer::Revoke => Next::Revoke(v1::Revoke {}),
         }),
     }
 }
@@ -383,7 +383,7 @@ fn answer_from_wire(
             snapshot: next.snapshot,
         },
         Next::Stop(_) => Answer::Stop,
-        Next::Release(_) => Answer::Release,
+        Next::Revoke(_) => Answer::Revoke,
     };
     Ok((ChainId(answer.chain), answer.sequence, next))
 }

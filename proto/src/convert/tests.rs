@@ -4,8 +4,8 @@ use proptest::prelude::*;
 use prost::Message;
 use rlbayes_common::elite::{EliteRow, Found, Structure};
 use rlbayes_common::exchange::{
-    Answer, ChainCounters, ChainOrder, ChainReport, Exchange, Hello, Origin, Reply,
-    SearchDescription, Snapshot, Standing, WorkerStatistics,
+    Answer, ChainCounters, ChainOrder, ChainReport, ChainStatus, Exchange, Hello, Origin, Reply,
+    SearchDescription, Snapshot, WorkerStatistics,
 };
 use rlbayes_common::ids::{ChainId, Incarnation, NodeIdx, SearchId, Seed, WorkerId};
 use rlbayes_common::score::{LogScore, ScoreName, ScoreSpec};
@@ -40,18 +40,18 @@ fn report() -> impl Strategy<Value = ChainReport> {
         (prop_oneof![Just(Found::Best), Just(Found::Stalled)], row()),
         0..5,
     );
-    let standing = prop::sample::select(Standing::ALL.to_vec());
+    let status = prop::sample::select(ChainStatus::ALL.to_vec());
     (
         any::<u32>(),
         any::<u64>(),
         finds,
         0..1u64 << 40,
         any::<bool>(),
-        standing,
+        status,
         any::<Option<Vec<u8>>>(),
     )
         .prop_map(
-            |(chain, sequence, finds, count, wants_seeds, standing, state)| ChainReport {
+            |(chain, sequence, finds, count, wants_seeds, status, state)| ChainReport {
                 chain: ChainId(chain),
                 sequence,
                 finds,
@@ -66,7 +66,7 @@ fn report() -> impl Strategy<Value = ChainReport> {
                     },
                 },
                 wants_seeds,
-                standing,
+                status,
                 snapshot: state.map(Snapshot::new),
             },
         )
@@ -113,7 +113,7 @@ proptest! {
             answers: vec![
                 (ChainId(1), 2, Answer::Continue { seeds, snapshot: true }),
                 (ChainId(2), u64::MAX, Answer::Stop),
-                (ChainId(3), 0, Answer::Release),
+                (ChainId(3), 0, Answer::Revoke),
             ],
             orders: origins
                 .into_iter()

@@ -3,7 +3,7 @@ use crate::test_values::{description, settings};
 use prost::Message;
 use rlbayes_common::data::{Schema, Table, Variable};
 use rlbayes_common::elite::{EliteRow, Found, Structure};
-use rlbayes_common::exchange::{ChainCounters, Snapshot, Standing, WorkerStatistics};
+use rlbayes_common::exchange::{ChainCounters, ChainStatus, Snapshot, WorkerStatistics};
 use rlbayes_common::graph::Dag;
 use rlbayes_common::ids::{NodeIdx, SearchId, Seed};
 use rlbayes_common::score::{LogScore, ScoreSpec, Scorer};
@@ -96,14 +96,14 @@ impl Chains for Silent {
 
 struct NoWorkshop;
 
-impl Workshop for NoWorkshop {
+impl WorkerHost for NoWorkshop {
     type Chains = Silent;
 
     async fn open(
         &mut self,
         _: &impl Link,
         _: &Joined,
-        _: &mut Tries,
+        _: &mut RetryPolicy,
     ) -> Result<Option<(ChainMaker, Silent)>, SessionError> {
         Ok(None)
     }
@@ -144,7 +144,7 @@ fn with_session<T>(
     test: impl FnOnce(&mut Session<'_, Noting, NoWorkshop>) -> T,
 ) -> T {
     let settings = settings();
-    let mut tries = Tries::new(&settings);
+    let mut tries = RetryPolicy::new(&settings);
     let run = |number: u32| {
         let run = Run {
             round: 0,
@@ -157,7 +157,7 @@ fn with_session<T>(
     let mut session = Session {
         settings: &settings,
         link,
-        workshop: &mut NoWorkshop,
+        host: &mut NoWorkshop,
         search: SearchDescription {
             lockstep,
             ..description()
@@ -216,7 +216,7 @@ fn report(chain: u32, sequence: u64, scores: &[f64], structure: &Structure) -> C
         finds: scores.iter().map(find).collect(),
         counters: ChainCounters::default(),
         wants_seeds: false,
-        standing: Standing::Running,
+        status: ChainStatus::Running,
         snapshot: None,
     }
 }
@@ -365,7 +365,7 @@ fn a_chain_that_comes_back_has_another_run() {
         assert_eq!(session.running[&ChainId(0)].round, RunSequence::first(0));
         session.note(report(0, RunSequence::first(0), &[-9.0], &empty));
         let exchange = session.make_exchange();
-        session.take_reply(answer_all(&exchange, &Answer::Release));
+        session.take_reply(answer_all(&exchange, &Answer::Revoke));
         // Rows that nobody has heard of survive the new run.
         session.note(report(0, RunSequence::first(0) + 1, &[-8.0], &empty));
         block_on(session.take_orders(vec![order]));
@@ -405,7 +405,7 @@ fn rows_that_a_chain_found_before_it_was_released_are_still_told() {
         session.note(report(0, 0, &[-9.0], &empty));
         let first = session.make_exchange();
         session.note(report(0, 1, &[-8.0], &empty));
-        session.take_reply(answer_all(&first, &Answer::Release));
+        session.take_reply(answer_all(&first, &Answer::Revoke));
         assert!(session.running.is_empty());
         // The last words of its thread.
         session.note(report(0, 2, &[-7.0], &empty));
@@ -416,7 +416,7 @@ fn rows_that_a_chain_found_before_it_was_released_are_still_told() {
             .map(|(_, row)| row.score.value())
             .collect();
         assert_eq!(scores, [-9.0, -8.0, -7.0]);
-        session.take_reply(answer_all(&second, &Answer::Release));
+        session.take_reply(answer_all(&second, &Answer::Revoke));
         assert!(session.outbox.is_empty());
     });
 }

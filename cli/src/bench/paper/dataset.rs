@@ -1,7 +1,7 @@
 //! The tables: drawn from the generating networks, with the states that were drawn and the columns
 //! in random order, so that neither unseen states nor the order of columns can help a search.
 
-use crate::bench::known::TableChoice;
+use crate::bench::reference_scores::TableChoice;
 use crate::bench::runs::learn_args;
 use crate::failure::Failure;
 use rlbayes_common::data::{Counter, Schema, Table, Variable, sample};

@@ -6,7 +6,7 @@ use super::files::{self, Curve};
 use super::line_plot::{self, Axis, Line, LinePanel, LinePicture, Scale};
 use super::palette::colour;
 use super::results::{Measure, Results, printed};
-use crate::bench::written::Grid;
+use crate::bench::report_table::Grid;
 use crate::failure::Failure;
 use rlbayes_common::search::StoppedBy;
 

@@ -6,7 +6,7 @@ use super::printed;
 use super::ranks::{Direction, Ranking, rank};
 use super::results::{Measure, Results, Summary, printed};
 use super::walk_table::walks;
-use crate::bench::written::Grid;
+use crate::bench::report_table::Grid;
 
 /// Writes the report below its heading.
 pub(super) fn body(results: &Results, pictures: &[(&str, &str)]) -> String {

@@ -3,7 +3,7 @@
 use super::budget_rule::Limits;
 use super::contender::Contender;
 use super::dataset::Dataset;
-use crate::bench::in_turn::{self, Onlooker, Turns};
+use crate::bench::virtual_time::{self, VirtualRun, Watcher};
 use crate::failure::Failure;
 use crate::machine;
 use rlbayes_common::elite::{EliteRow, Structure};
@@ -174,7 +174,7 @@ const LOOK_EVERY: u64 = 64;
 /// evaluations.
 fn run_chains(spec: SearchSpec, problem: &Arc<Problem>, seed: u64, watch: &mut Watch<'_>) -> Spent {
     let share = |all: u64| all / u64::from(CHAINS);
-    let turns = Turns {
+    let turns = VirtualRun {
         problem: Arc::clone(problem),
         spec,
         chains: CHAINS,
@@ -184,10 +184,10 @@ fn run_chains(spec: SearchSpec, problem: &Arc<Problem>, seed: u64, watch: &mut W
         evaluations: watch.limits.evaluations.map_or(u64::MAX, share),
         target: None,
     };
-    let arrival = in_turn::run_watched(&turns, watch);
+    let outcome = virtual_time::run_watched(&turns, watch);
     Spent {
-        iterations: arrival.episodes,
-        evaluations: arrival.evaluations,
+        iterations: outcome.episodes,
+        evaluations: outcome.evaluations,
         stopped_by: if watch.limits.time.is_some() {
             StoppedBy::Time
         } else {
@@ -267,7 +267,7 @@ impl Watch<'_> {
     }
 }
 
-impl Onlooker for Watch<'_> {
+impl Watcher for Watch<'_> {
     fn goes_on(&mut self) -> bool {
         let over = |limit: Duration| self.clock.seconds() >= limit.as_secs_f64();
         !self.limits.time.is_some_and(over) && !self.interrupt.load(Relaxed)

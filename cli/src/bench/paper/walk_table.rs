@@ -3,8 +3,8 @@
 use super::contender::Contender;
 use super::results::Results;
 use super::trial::Trial;
+use crate::bench::report_table::Grid;
 use crate::bench::statistics::{mean, median, sign_test};
-use crate::bench::written::Grid;
 
 /// Writes the table and what it comes to; nothing where the walk ran with one table length only.
 pub(super) fn walks(results: &Results) -> String {

@@ -6,7 +6,7 @@
 
 use super::individual::UNKNOWN;
 use crate::elite::{EliteRow, Structure};
-use crate::graph::{Dag, Reach};
+use crate::graph::{Dag, ReachScratch};
 use crate::ids::{NodeIdx, Seed};
 use crate::score::LogScore;
 use crate::search::{Chain, ChainCore, Evaluator, Operation, OutOfBudget, Random};
@@ -49,7 +49,7 @@ pub struct Annealing {
     locals: Vec<f64>,
     proposal: Option<Proposal>,
     heat: Heat,
-    reach: Reach,
+    reach: ReachScratch,
 }
 
 /// An operation with the new local scores of the nodes that it touches, as far as known: a budget
@@ -113,7 +113,7 @@ impl Annealing {
                 accepted: 0,
                 reheats: 0,
             },
-            reach: Reach::default(),
+            reach: ReachScratch::default(),
         }
     }
 

@@ -31,11 +31,11 @@
 mod arc_numbers;
 
 use super::individual::{Individual, best_of};
-use super::population::{About, Belongings, Habits, Population, World};
+use super::population::{About, Draw, ExtraState, Population, PopulationSearch};
 use crate::search::{Random, UnfitState};
 use arc_numbers::{decoded, dimensions, encoded};
 
-/// The team and its habits.
+/// The team and its training.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FootballParams {
     /// How many players there are (at least 1).
@@ -200,7 +200,7 @@ impl Team {
     }
 }
 
-impl Habits for Team {
+impl PopulationSearch for Team {
     type Params = FootballParams;
 
     fn new(mut params: FootballParams) -> Self {
@@ -221,22 +221,22 @@ impl Habits for Team {
         self.params.population
     }
 
-    fn welcome(&mut self, member: &Individual, world: World<'_>) {
+    fn welcome(&mut self, member: &Individual, draw: Draw<'_>) {
         let absent = self.params.absent(member.nodes());
-        self.vectors.push(encoded(member, absent, world.random));
+        self.vectors.push(encoded(member, absent, draw.random));
     }
 
-    fn propose(&mut self, members: &[Individual], world: World<'_>) -> Vec<Individual> {
+    fn propose(&mut self, members: &[Individual], draw: Draw<'_>) -> Vec<Individual> {
         let size = self.params.population;
         if self.turn == size {
-            self.draw_groups(world.random);
+            self.draw_groups(draw.random);
         }
         self.proposed = match self.turn {
-            turn if turn < size => self.trained_collectively(turn, members, world.random),
-            turn if turn < 2 * size => self.trained_in_group(turn - size, members, world.random),
-            _ => self.trained_alone(members, world.random),
+            turn if turn < size => self.trained_collectively(turn, members, draw.random),
+            turn if turn < 2 * size => self.trained_in_group(turn - size, members, draw.random),
+            _ => self.trained_alone(members, draw.random),
         };
-        let families = decoded(&self.proposed, world.constraints);
+        let families = decoded(&self.proposed, draw.constraints);
         let player = Individual::from_families(families, members);
         self.idle = if player.is_scored() { self.idle + 1 } else { 0 };
         vec![player]
@@ -246,7 +246,7 @@ impl Habits for Team {
         &mut self,
         members: &mut Vec<Individual>,
         proposed: Vec<Individual>,
-        _world: World<'_>,
+        _draw: Draw<'_>,
     ) -> Vec<Individual> {
         let size = self.params.population;
         let place = if self.turn < 2 * size {
@@ -273,18 +273,18 @@ impl Habits for Team {
         self.idle >= MOST_IDLE
     }
 
-    fn save(&self) -> Belongings {
+    fn save(&self) -> ExtraState {
         let mut integers = vec![self.session, self.turn as u64, self.idle];
         integers.extend(self.groups.iter().map(|&group| group as u64));
         let numbers = self.vectors.iter().flatten().chain(&self.proposed);
-        Belongings {
+        ExtraState {
             individuals: Vec::new(),
             integers,
             numbers: numbers.copied().collect(),
         }
     }
 
-    fn load(&mut self, stored: Belongings, about: About) -> Result<(), UnfitState> {
+    fn load(&mut self, stored: ExtraState, about: About) -> Result<(), UnfitState> {
         let [session, turn, idle, groups @ ..] = stored.integers.as_slice() else {
             return Err(UnfitState);
         };

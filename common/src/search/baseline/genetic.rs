@@ -9,7 +9,7 @@
 //! higher mutation rate is the way out, and is what the test of the optimum uses.
 
 use super::individual::{Individual, best_of};
-use super::population::{About, Belongings, Habits, Population, World};
+use super::population::{About, Draw, ExtraState, Population, PopulationSearch};
 use super::repair::repair;
 use crate::ids::NodeIdx;
 use crate::search::{Random, UnfitState};
@@ -52,7 +52,7 @@ pub struct Generations {
     next: Vec<Individual>,
 }
 
-impl Habits for Generations {
+impl PopulationSearch for Generations {
     type Params = GeneticParams;
 
     fn new(mut params: GeneticParams) -> Self {
@@ -67,11 +67,11 @@ impl Habits for Generations {
         self.params.population
     }
 
-    fn propose(&mut self, members: &[Individual], world: World<'_>) -> Vec<Individual> {
-        let World {
+    fn propose(&mut self, members: &[Individual], draw: Draw<'_>) -> Vec<Individual> {
+        let Draw {
             constraints,
             random,
-        } = world;
+        } = draw;
         if self.next.is_empty() {
             self.next = elite(members, self.params.elite);
         }
@@ -94,7 +94,7 @@ impl Habits for Generations {
         &mut self,
         members: &mut Vec<Individual>,
         proposed: Vec<Individual>,
-        _world: World<'_>,
+        _draw: Draw<'_>,
     ) -> Vec<Individual> {
         self.next.extend(proposed);
         if self.next.len() >= self.params.population {
@@ -103,14 +103,14 @@ impl Habits for Generations {
         Vec::new()
     }
 
-    fn save(&self) -> Belongings {
-        Belongings {
+    fn save(&self) -> ExtraState {
+        ExtraState {
             individuals: self.next.clone(),
-            ..Belongings::default()
+            ..ExtraState::default()
         }
     }
 
-    fn load(&mut self, stored: Belongings, about: About) -> Result<(), UnfitState> {
+    fn load(&mut self, stored: ExtraState, about: About) -> Result<(), UnfitState> {
         let size = self.params.population;
         let too_long = about.members > size || stored.individuals.len() >= size;
         let too_early = about.members < size && !stored.individuals.is_empty();
@@ -254,11 +254,11 @@ mod tests {
             assert_eq!(chain.step(), StepOutcome::Ran);
         }
         let first = chain.members.clone();
-        assert_eq!((first.len(), chain.habits.next.len()), (10, 0));
+        assert_eq!((first.len(), chain.search.next.len()), (10, 0));
         for _ in 0..8 {
             assert_eq!(chain.step(), StepOutcome::Ran);
         }
-        assert_eq!((chain.members.len(), chain.habits.next.len()), (10, 0));
+        assert_eq!((chain.members.len(), chain.search.next.len()), (10, 0));
         assert_eq!(chain.members[..2], elite(&first, 2));
         assert_eq!(chain.core().iterations, 18);
     }
@@ -274,11 +274,11 @@ mod tests {
         let mut random = Random::new(Seed(6));
         let mut mutated = 0;
         for _ in 0..4000 {
-            let world = World {
+            let draw = Draw {
                 constraints: &constraints,
                 random: &mut random,
             };
-            let child = generations.propose(&members, world).remove(0);
+            let child = generations.propose(&members, draw).remove(0);
             if members
                 .iter()
                 .any(|member| member.edges().eq(child.edges()))

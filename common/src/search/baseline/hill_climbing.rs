@@ -2,7 +2,7 @@
 //! as asked for, a perturbation of the best network and another climb. Zero-gain reversals are not
 //! improvements; ties are broken at random from the seed.
 
-use crate::graph::{Dag, Reach};
+use crate::graph::{Dag, ReachScratch};
 use crate::ids::Seed;
 use crate::search::{Chain, ChainCore, Evaluator, Operation, OutOfBudget, Position};
 use crate::search::{SavedChain, StepOutcome, UnfitState};
@@ -103,7 +103,7 @@ impl HillClimbing {
         let families = best.structure.families().to_vec();
         position.move_to(&families, &mut self.core.evaluator)?;
         self.restarts_made += 1;
-        let mut reach = Reach::default();
+        let mut reach = ReachScratch::default();
         for _ in 0..self.params.perturb {
             let constraints = self.core.evaluator.constraints();
             let random = &mut self.core.random;

@@ -3,7 +3,7 @@
 //! start of a population, and how members are stored.
 
 use crate::elite::{EliteRow, Structure};
-use crate::graph::{Dag, Reach};
+use crate::graph::{Dag, ReachScratch};
 use crate::ids::NodeIdx;
 use crate::score::LogScore;
 use crate::search::UnfitState;
@@ -69,7 +69,7 @@ impl Individual {
         constraints: &Constraints,
         random: &mut Random,
     ) -> Self {
-        let mut reach = Reach::default();
+        let mut reach = ReachScratch::default();
         let mut dag = self.to_dag();
         for _ in 0..times {
             let Some(operation) = Operation::draw_legal(&dag, constraints, random, &mut reach)
@@ -171,7 +171,7 @@ impl Individual {
 
     /// Returns the network as a graph.
     pub(super) fn to_dag(&self) -> Dag {
-        let mut reach = Reach::default();
+        let mut reach = ReachScratch::default();
         let mut dag = Dag::empty(self.nodes());
         for (from, to) in self.edges() {
             let added = dag.add_edge_with(from, to, &mut reach);
@@ -215,7 +215,7 @@ pub(super) fn best_of<'a>(individuals: impl IntoIterator<Item = &'a Individual>)
 /// can then be searched, since required edges stay and no other can ever come.
 pub(super) fn is_frozen(dag: &Dag, constraints: &Constraints) -> bool {
     let n = dag.nodes();
-    let mut reach = Reach::default();
+    let mut reach = ReachScratch::default();
     !(0..Operation::count(n))
         .any(|number| Operation::from_number(number, n).is_legal(dag, constraints, &mut reach))
 }
@@ -352,7 +352,7 @@ mod tests {
     fn reaching_agrees_with_the_graph() {
         let constraints = Constraints::none(7);
         let mut random = Random::new(Seed(2));
-        let mut reach = Reach::default();
+        let mut reach = ReachScratch::default();
         for _ in 0..50 {
             let start = Individual::of(&Dag::empty(7));
             let individual = Individual::scattered(&start, &constraints, &mut random);

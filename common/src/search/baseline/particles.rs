@@ -3,7 +3,7 @@
 //! that changes linearly over time.
 
 use super::individual::{Individual, best_of};
-use super::population::{About, Belongings, Habits, Population, World};
+use super::population::{About, Draw, ExtraState, Population, PopulationSearch};
 use crate::ids::NodeIdx;
 use crate::search::{Constraints, Operation, Random, UnfitState};
 
@@ -75,17 +75,17 @@ impl Swarm {
         self.params.at(schedule, self.generation)
     }
 
-    fn cross_with_swarm(&mut self, particle: Individual, world: World<'_>) -> Vec<Individual> {
+    fn cross_with_swarm(&mut self, particle: Individual, draw: Draw<'_>) -> Vec<Individual> {
         self.stage = Stage::Last;
-        if !world.random.chance(self.now(self.params.social)) {
+        if !draw.random.chance(self.now(self.params.social)) {
             return vec![particle];
         }
         let best = &self.bests[best_of(&self.bests)];
-        crossed(&particle, best, world.constraints, world.random).into()
+        crossed(&particle, best, draw.constraints, draw.random).into()
     }
 }
 
-impl Habits for Swarm {
+impl PopulationSearch for Swarm {
     type Params = ParticlesParams;
 
     fn new(mut params: ParticlesParams) -> Self {
@@ -103,21 +103,21 @@ impl Habits for Swarm {
         self.params.swarm
     }
 
-    fn welcome(&mut self, member: &Individual, _world: World<'_>) {
+    fn welcome(&mut self, member: &Individual, _draw: Draw<'_>) {
         self.bests.push(member.clone());
     }
 
-    fn propose(&mut self, members: &[Individual], world: World<'_>) -> Vec<Individual> {
+    fn propose(&mut self, members: &[Individual], draw: Draw<'_>) -> Vec<Individual> {
         let mut particle = members[self.turn].clone();
-        if world.random.chance(self.now(self.params.inertia)) {
-            particle = mutated(&particle, world.constraints, world.random);
+        if draw.random.chance(self.now(self.params.inertia)) {
+            particle = mutated(&particle, draw.constraints, draw.random);
         }
-        if world.random.chance(self.now(self.params.own)) {
+        if draw.random.chance(self.now(self.params.own)) {
             self.stage = Stage::OwnCrossed;
             let best = &self.bests[self.turn];
-            crossed(&particle, best, world.constraints, world.random).into()
+            crossed(&particle, best, draw.constraints, draw.random).into()
         } else {
-            self.cross_with_swarm(particle, world)
+            self.cross_with_swarm(particle, draw)
         }
     }
 
@@ -125,11 +125,11 @@ impl Habits for Swarm {
         &mut self,
         members: &mut Vec<Individual>,
         mut proposed: Vec<Individual>,
-        world: World<'_>,
+        draw: Draw<'_>,
     ) -> Vec<Individual> {
         let particle = proposed.swap_remove(best_of(&proposed));
         if self.stage == Stage::OwnCrossed {
-            return self.cross_with_swarm(particle, world);
+            return self.cross_with_swarm(particle, draw);
         }
         let best = &mut self.bests[self.turn];
         if particle.score() > best.score() {
@@ -144,19 +144,19 @@ impl Habits for Swarm {
         Vec::new()
     }
 
-    fn save(&self) -> Belongings {
+    fn save(&self) -> ExtraState {
         let stage = match self.stage {
             Stage::OwnCrossed => 1,
             Stage::Last => 2,
         };
-        Belongings {
+        ExtraState {
             individuals: self.bests.clone(),
             integers: vec![self.turn as u64, self.generation, stage],
             numbers: Vec::new(),
         }
     }
 
-    fn load(&mut self, stored: Belongings, about: About) -> Result<(), UnfitState> {
+    fn load(&mut self, stored: ExtraState, about: About) -> Result<(), UnfitState> {
         let (&[turn, generation, stage], []) =
             (stored.integers.as_slice(), stored.numbers.as_slice())
         else {

@@ -1,10 +1,10 @@
 //! What all searches over a population do alike: the first population, scores that are asked for
 //! one by one so that a budget may end anywhere, the best of all that was seen, and storing. What a
-//! search does with its members is its [`Habits`].
+//! search does with its members is its [`PopulationSearch`].
 //!
 //! The first population is the start network and random walks from it. A step, and so an
-//! iteration, is one member of the first population or one proposal of the habits. Ends by its
-//! budget, where constraints leave nothing to change, or when the habits say so.
+//! iteration, is one member of the first population or one proposal of the search. Ends by its
+//! budget, where constraints leave nothing to change, or when the search says so.
 
 use super::individual::{Individual, is_frozen, load_all, save_all, split_any, split_scored};
 use crate::graph::Dag;
@@ -19,13 +19,13 @@ pub struct Population<H> {
     start: Individual,
     frozen: bool,
     pub(super) members: Vec<Individual>,
-    pub(super) habits: H,
+    pub(super) search: H,
     /// What the step waits for the scores of.
     pending: Vec<Individual>,
 }
 
-/// What a search does with its members. All of its random choices come from [`World::random`].
-pub trait Habits: Send + Sized {
+/// What a search does with its members. All of its random choices come from [`Draw::random`].
+pub trait PopulationSearch: Send + Sized {
     /// The settings.
     type Params;
 
@@ -36,10 +36,10 @@ pub trait Habits: Send + Sized {
     fn first_size(&self) -> usize;
 
     /// Hears of a new member of the first population, which is about to join the others.
-    fn welcome(&mut self, _member: &Individual, _world: World<'_>) {}
+    fn welcome(&mut self, _member: &Individual, _draw: Draw<'_>) {}
 
     /// Returns individuals whose scores are wanted next; at least one.
-    fn propose(&mut self, members: &[Individual], world: World<'_>) -> Vec<Individual>;
+    fn propose(&mut self, members: &[Individual], draw: Draw<'_>) -> Vec<Individual>;
 
     /// Takes what was proposed, scored and in order. What it returns is proposed within the same
     /// step; nothing ends the step.
@@ -47,7 +47,7 @@ pub trait Habits: Send + Sized {
         &mut self,
         members: &mut Vec<Individual>,
         proposed: Vec<Individual>,
-        world: World<'_>,
+        draw: Draw<'_>,
     ) -> Vec<Individual>;
 
     /// Tells whether nothing can change any more.
@@ -56,27 +56,27 @@ pub trait Habits: Send + Sized {
     }
 
     /// Returns what is to be stored beside the members.
-    fn save(&self) -> Belongings;
+    fn save(&self) -> ExtraState;
 
     /// Takes back what was stored beside the members.
     ///
     /// # Errors
-    /// If it is not what these habits store.
-    fn load(&mut self, stored: Belongings, about: About) -> Result<(), UnfitState>;
+    /// If it is not what these search store.
+    fn load(&mut self, stored: ExtraState, about: About) -> Result<(), UnfitState>;
 }
 
 /// What random choices are made by, and what they must keep.
 #[derive(Debug)]
-pub struct World<'a> {
+pub struct Draw<'a> {
     /// The constraints.
     pub constraints: &'a Constraints,
     /// The generator.
     pub random: &'a mut Random,
 }
 
-/// What habits own beside the members.
+/// What search own beside the members.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Belongings {
+pub struct ExtraState {
     /// Scored individuals.
     pub individuals: Vec<Individual>,
     /// Whole numbers.
@@ -96,7 +96,7 @@ pub struct About {
     pub pending: usize,
 }
 
-impl<H: Habits> Population<H> {
+impl<H: PopulationSearch> Population<H> {
     /// Prepares a chain; nothing is scored before the first step.
     #[must_use]
     pub fn new(evaluator: Evaluator, start: Dag, seed: Seed, params: H::Params) -> Self {
@@ -105,7 +105,7 @@ impl<H: Habits> Population<H> {
             core: ChainCore::new(evaluator, seed),
             start: Individual::of(&start),
             members: Vec::new(),
-            habits: H::new(params),
+            search: H::new(params),
             pending: Vec::new(),
         }
     }
@@ -133,7 +133,7 @@ impl<H: Habits> Population<H> {
         if growing && (chain.pending.len() > 1 || !individuals.is_empty() && members == 0) {
             return Err(UnfitState);
         }
-        let stored = Belongings {
+        let stored = ExtraState {
             individuals,
             integers: integers.to_vec(),
             numbers: numbers.to_vec(),
@@ -143,17 +143,17 @@ impl<H: Habits> Population<H> {
             nodes: chain.start.nodes(),
             pending: if growing { 0 } else { chain.pending.len() },
         };
-        chain.habits.load(stored, about)?;
+        chain.search.load(stored, about)?;
         chain.core = ChainCore::resume(chain.core.evaluator, saved);
         Ok(chain)
     }
 
     fn is_growing(&self) -> bool {
-        self.members.len() < self.habits.first_size()
+        self.members.len() < self.search.first_size()
     }
 
     fn try_step(&mut self) -> Result<StepOutcome, OutOfBudget> {
-        let over = self.frozen && !self.members.is_empty() || self.habits.is_over();
+        let over = self.frozen && !self.members.is_empty() || self.search.is_over();
         if over {
             return Ok(StepOutcome::Exhausted);
         }
@@ -173,43 +173,39 @@ impl<H: Habits> Population<H> {
 
     fn propose(&mut self) -> Vec<Individual> {
         let growing = self.is_growing();
-        let world = World {
+        let draw = Draw {
             constraints: self.core.evaluator.constraints(),
             random: &mut self.core.random,
         };
         match self.members.first() {
-            _ if !growing => self.habits.propose(&self.members, world),
+            _ if !growing => self.search.propose(&self.members, draw),
             None => vec![self.start.clone()],
-            Some(start) => vec![Individual::scattered(
-                start,
-                world.constraints,
-                world.random,
-            )],
+            Some(start) => vec![Individual::scattered(start, draw.constraints, draw.random)],
         }
     }
 
     fn settle(&mut self, scored: Vec<Individual>) -> Vec<Individual> {
         let growing = self.is_growing();
-        let world = World {
+        let draw = Draw {
             constraints: self.core.evaluator.constraints(),
             random: &mut self.core.random,
         };
         if !growing {
-            return self.habits.settle(&mut self.members, scored, world);
+            return self.search.settle(&mut self.members, scored, draw);
         }
         for member in scored {
-            let world = World {
-                constraints: world.constraints,
-                random: &mut *world.random,
+            let draw = Draw {
+                constraints: draw.constraints,
+                random: &mut *draw.random,
             };
-            self.habits.welcome(&member, world);
+            self.search.welcome(&member, draw);
             self.members.push(member);
         }
         Vec::new()
     }
 }
 
-impl<H: Habits> Chain for Population<H> {
+impl<H: PopulationSearch> Chain for Population<H> {
     fn step(&mut self) -> StepOutcome {
         let made = self.try_step();
         self.core.count_step(made)
@@ -224,7 +220,7 @@ impl<H: Habits> Chain for Population<H> {
     }
 
     fn save(&self) -> SavedChain {
-        let own = self.habits.save();
+        let own = self.search.save();
         let mut integers = vec![self.pending.len() as u64, own.individuals.len() as u64];
         integers.extend(own.integers);
         let mut saved = SavedChain {
@@ -260,7 +256,7 @@ mod tests {
         }
     }
 
-    impl Habits for Pair {
+    impl PopulationSearch for Pair {
         type Params = ();
 
         fn new((): ()) -> Self {
@@ -271,11 +267,11 @@ mod tests {
             2
         }
 
-        fn welcome(&mut self, _member: &Individual, _world: World<'_>) {
+        fn welcome(&mut self, _member: &Individual, _draw: Draw<'_>) {
             self.welcomed += 1;
         }
 
-        fn propose(&mut self, members: &[Individual], _world: World<'_>) -> Vec<Individual> {
+        fn propose(&mut self, members: &[Individual], _draw: Draw<'_>) -> Vec<Individual> {
             Self::pair(members)
         }
 
@@ -283,7 +279,7 @@ mod tests {
             &mut self,
             members: &mut Vec<Individual>,
             proposed: Vec<Individual>,
-            _world: World<'_>,
+            _draw: Draw<'_>,
         ) -> Vec<Individual> {
             self.settled.push(proposed);
             if self.settled.len() % 2 == 1 {
@@ -297,11 +293,11 @@ mod tests {
             self.settled.len() == 4
         }
 
-        fn save(&self) -> Belongings {
-            Belongings::default()
+        fn save(&self) -> ExtraState {
+            ExtraState::default()
         }
 
-        fn load(&mut self, _stored: Belongings, _about: About) -> Result<(), UnfitState> {
+        fn load(&mut self, _stored: ExtraState, _about: About) -> Result<(), UnfitState> {
             Ok(())
         }
     }
@@ -316,7 +312,7 @@ mod tests {
             "the start is scored"
         );
         assert_eq!(chain.step(), StepOutcome::Ran);
-        assert_eq!((chain.members.len(), chain.habits.welcomed), (2, 2));
+        assert_eq!((chain.members.len(), chain.search.welcomed), (2, 2));
         chain
     }
 
@@ -326,8 +322,8 @@ mod tests {
         let before = chain.core().evaluator.evaluations();
         assert_eq!(chain.step(), StepOutcome::Ran);
         assert_eq!(chain.core().evaluator.evaluations(), before + 2);
-        assert_eq!(chain.habits.settled.len(), 2, "a step may propose twice");
-        let mut all = chain.habits.settled.iter().flatten();
+        assert_eq!(chain.search.settled.len(), 2, "a step may propose twice");
+        let mut all = chain.search.settled.iter().flatten();
         assert!(all.all(Individual::is_scored));
         assert_eq!(chain.core().iterations, 3);
     }
@@ -338,15 +334,15 @@ mod tests {
         let before = chain.core().evaluator.evaluations();
         chain.core_mut().evaluator.set_limit(before + 1);
         assert_eq!(chain.step(), StepOutcome::OutOfBudget);
-        assert_eq!(chain.habits.settled.len(), 1);
+        assert_eq!(chain.search.settled.len(), 1);
         assert_eq!(chain.step(), StepOutcome::OutOfBudget);
         assert_eq!(
-            (chain.habits.settled.len(), chain.core().iterations),
+            (chain.search.settled.len(), chain.core().iterations),
             (1, 2)
         );
         chain.core_mut().evaluator.set_limit(before + 2);
         assert_eq!(chain.step(), StepOutcome::Ran);
-        assert_eq!(chain.habits.settled.len(), 2);
+        assert_eq!(chain.search.settled.len(), 2);
     }
 
     #[test]
@@ -354,7 +350,7 @@ mod tests {
         let mut chain = grown();
         let outcomes: Vec<StepOutcome> = (0..3).map(|_| chain.step()).collect();
         assert_eq!(outcomes[2], StepOutcome::Exhausted);
-        let seen = chain.habits.settled.iter().flatten().chain(&chain.members);
+        let seen = chain.search.settled.iter().flatten().chain(&chain.members);
         let best = seen.map(Individual::score).max().unwrap();
         assert_eq!(chain.core().best().map(|row| row.score), Some(best));
     }

@@ -233,7 +233,7 @@ mod tests {
     fn keys_after_an_operation_are_those_of_the_network_after_it() {
         let constraints = crate::search::Constraints::none(5);
         let mut random = crate::search::Random::new(Seed(2));
-        let mut reach = crate::graph::Reach::default();
+        let mut reach = crate::graph::ReachScratch::default();
         let mut dag = Dag::empty(5);
         for _ in 0..200 {
             let drawn = Operation::draw_legal(&dag, &constraints, &mut random, &mut reach);

@@ -209,7 +209,7 @@ fn no_reported_row_breaks_a_constraint() {
         let constraints = random_constraints(&table, &mut random);
         let mut start = constraints.required().clone();
         if random.chance(0.5) {
-            let mut reach = crate::graph::Reach::default();
+            let mut reach = crate::graph::ReachScratch::default();
             for _ in 0..4 {
                 let drawn = crate::search::Operation::draw_legal(
                     &start,

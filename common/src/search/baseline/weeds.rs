@@ -3,7 +3,7 @@
 //! and seeds compete for the places of the colony.
 
 use super::individual::Individual;
-use super::population::{About, Belongings, Habits, Population, World};
+use super::population::{About, Draw, ExtraState, Population, PopulationSearch};
 use crate::score::LogScore;
 use crate::search::{Random, UnfitState};
 
@@ -90,7 +90,7 @@ pub struct Colony {
     generation: u64,
 }
 
-impl Habits for Colony {
+impl PopulationSearch for Colony {
     type Params = WeedsParams;
 
     fn new(mut params: WeedsParams) -> Self {
@@ -109,21 +109,21 @@ impl Habits for Colony {
         self.params.initial
     }
 
-    fn propose(&mut self, members: &[Individual], world: World<'_>) -> Vec<Individual> {
+    fn propose(&mut self, members: &[Individual], draw: Draw<'_>) -> Vec<Individual> {
         let parent = parent(members, self.seeds.len(), &self.params);
         let Some(weed) = parent.or(members.first()) else {
             return Vec::new();
         };
         let spread = self.params.spread(self.generation, weed.nodes());
-        let distance = distance(spread, world.random);
-        vec![weed.after_operations(distance, world.constraints, world.random)]
+        let distance = distance(spread, draw.random);
+        vec![weed.after_operations(distance, draw.constraints, draw.random)]
     }
 
     fn settle(
         &mut self,
         members: &mut Vec<Individual>,
         proposed: Vec<Individual>,
-        _world: World<'_>,
+        _draw: Draw<'_>,
     ) -> Vec<Individual> {
         self.seeds.extend(proposed);
         if parent(members, self.seeds.len(), &self.params).is_none() {
@@ -133,15 +133,15 @@ impl Habits for Colony {
         Vec::new()
     }
 
-    fn save(&self) -> Belongings {
-        Belongings {
+    fn save(&self) -> ExtraState {
+        ExtraState {
             individuals: self.seeds.clone(),
             integers: vec![self.generation],
             numbers: Vec::new(),
         }
     }
 
-    fn load(&mut self, stored: Belongings, about: About) -> Result<(), UnfitState> {
+    fn load(&mut self, stored: ExtraState, about: About) -> Result<(), UnfitState> {
         let (&[generation], []) = (stored.integers.as_slice(), stored.numbers.as_slice()) else {
             return Err(UnfitState);
         };
@@ -306,12 +306,12 @@ mod tests {
             .sum();
         for made in 0..quota {
             assert_eq!(
-                (chain.habits.seeds.len(), chain.habits.generation),
+                (chain.search.seeds.len(), chain.search.generation),
                 (made, 0)
             );
             assert_eq!(chain.step(), StepOutcome::Ran);
         }
-        assert_eq!((chain.habits.seeds.len(), chain.habits.generation), (0, 1));
+        assert_eq!((chain.search.seeds.len(), chain.search.generation), (0, 1));
         assert_eq!(chain.members.len(), 6.min(4 + quota));
         assert!(chain.members[0].score() >= best);
     }

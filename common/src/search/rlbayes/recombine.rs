@@ -7,7 +7,7 @@
 //! largest gain first.
 
 use crate::elite::{EliteRow, Structure};
-use crate::graph::{Dag, Reach};
+use crate::graph::{Dag, ReachScratch};
 use crate::ids::NodeIdx;
 use crate::score::LogScore;
 use crate::search::{Evaluator, MIN_GAIN, OutOfBudget};
@@ -43,7 +43,7 @@ pub fn recombine(
     };
     let mut families: Vec<Arc<[NodeIdx]>> = base.structure.families().to_vec();
     let mut score = base.score.value();
-    let mut reach = Reach::default();
+    let mut reach = ReachScratch::default();
     for (gain, group) in gaining {
         if switch(&mut dag, &group, &donor.structure, &mut reach) {
             score += gain;
@@ -94,7 +94,7 @@ fn group_by_conflict(
 }
 
 /// Gives the group the donor's families if the graph stays acyclic; else leaves it as it was.
-fn switch(dag: &mut Dag, group: &[NodeIdx], donor: &Structure, reach: &mut Reach) -> bool {
+fn switch(dag: &mut Dag, group: &[NodeIdx], donor: &Structure, reach: &mut ReachScratch) -> bool {
     let before: Vec<Vec<NodeIdx>> = group
         .iter()
         .map(|&node| dag.parents(node).to_vec())

@@ -1,5 +1,5 @@
 use super::*;
-use crate::graph::Reach;
+use crate::graph::ReachScratch;
 use crate::ids::ChainId;
 use crate::score::LogScore;
 use crate::search::test_tables::{dependent_table, problem, random_constraints};
@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// A network made of random legal operations.
 fn random_row(evaluator: &mut Evaluator, random: &mut Random) -> EliteRow {
     let mut dag = evaluator.problem().start().clone();
-    let mut reach = Reach::default();
+    let mut reach = ReachScratch::default();
     for _ in 0..random.below(25) {
         let constraints = evaluator.constraints();
         if let Some(op) = Operation::draw_legal(&dag, constraints, random, &mut reach) {

@@ -209,7 +209,7 @@ fn a_session_trains_everybody_twice_and_the_best_once_and_scores_never_fall() {
         assert_eq!(chain.step(), StepOutcome::Ran);
     }
     for session in 1..20 {
-        assert_eq!((chain.habits.session, chain.habits.turn), (session, 0));
+        assert_eq!((chain.search.session, chain.search.turn), (session, 0));
         let before: Vec<_> = chain.members.iter().map(Individual::score).collect();
         for _ in 0..13 {
             assert_eq!(chain.step(), StepOutcome::Ran);
@@ -222,12 +222,12 @@ fn a_session_trains_everybody_twice_and_the_best_once_and_scores_never_fall() {
         );
         let mut sizes = [0; 4];
         chain
-            .habits
+            .search
             .groups
             .iter()
             .for_each(|&group| sizes[group] += 1);
         assert_eq!(sizes, [2, 2, 1, 1]);
-        for (player, vector) in chain.members.iter().zip(&chain.habits.vectors) {
+        for (player, vector) in chain.members.iter().zip(&chain.search.vectors) {
             assert_eq!(
                 decoded(vector, &Constraints::none(4)),
                 families_of(&player.to_dag())
@@ -247,7 +247,7 @@ fn a_team_of_empty_vectors_comes_to_an_end() {
         assert_eq!(chain.step(), StepOutcome::Ran);
     }
     chain.members[1] = chain.members[0].clone();
-    chain.habits.vectors = vec![vec![0.0; 12]; 2];
+    chain.search.vectors = vec![vec![0.0; 12]; 2];
     let steps = (0..MOST_IDLE + 10)
         .take_while(|_| chain.step() == StepOutcome::Ran)
         .count();

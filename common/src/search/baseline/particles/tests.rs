@@ -138,13 +138,13 @@ fn own_bests_never_fall() {
         assert!(
             before
                 .iter()
-                .zip(&chain.habits.bests)
+                .zip(&chain.search.bests)
                 .all(|(old, new)| new.score() >= old.score())
         );
-        before = chain.habits.bests.clone();
+        before = chain.search.bests.clone();
     }
-    assert_eq!((chain.habits.generation, chain.habits.turn), (39, 0));
-    let best = &chain.habits.bests[best_of(&chain.habits.bests)];
+    assert_eq!((chain.search.generation, chain.search.turn), (39, 0));
+    let best = &chain.search.bests[best_of(&chain.search.bests)];
     assert!(chain.core().best().unwrap().score >= best.score());
 }
 
@@ -166,16 +166,16 @@ fn of_two_children_the_better_stays() {
             ..ParticlesParams::default()
         });
         let mut members = vec![poor.clone()];
-        let world = World {
+        let draw = Draw {
             constraints: &constraints,
             random: &mut random,
         };
-        swarm.welcome(&poor, world);
-        let world = World {
+        swarm.welcome(&poor, draw);
+        let draw = Draw {
             constraints: &constraints,
             random: &mut random,
         };
-        let more = swarm.settle(&mut members, children.map(Clone::clone).into(), world);
+        let more = swarm.settle(&mut members, children.map(Clone::clone).into(), draw);
         assert!(more.is_empty());
         assert_eq!((&members[0], &swarm.bests[0]), (&good, &good));
         assert_eq!((swarm.turn, swarm.generation), (0, 1));

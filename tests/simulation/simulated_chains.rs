@@ -9,11 +9,11 @@ use rlbayes_common::search::{Chain, Problem, SavedChain};
 use rlbayes_common::snapshot::decode_chain;
 use rlbayes_worker::chains::{ChainMaker, Chains};
 use rlbayes_worker::data_store::DataStore;
+use rlbayes_worker::host::WorkerHost;
 use rlbayes_worker::link::{Joined, Link};
+use rlbayes_worker::retry::RetryPolicy;
 use rlbayes_worker::running_chain::{RunningChain, SlicePace, SliceSettings};
 use rlbayes_worker::session::SessionError;
-use rlbayes_worker::tries::Tries;
-use rlbayes_worker::workshop::Workshop;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -136,14 +136,14 @@ pub(crate) struct SimulatedWorkshop {
     pub(crate) read: BTreeMap<ChainId, SavedChain>,
 }
 
-impl Workshop for SimulatedWorkshop {
+impl WorkerHost for SimulatedWorkshop {
     type Chains = Stepped;
 
     async fn open(
         &mut self,
         link: &impl Link,
         joined: &Joined,
-        tries: &mut Tries,
+        tries: &mut RetryPolicy,
     ) -> Result<Option<(ChainMaker, Stepped)>, SessionError> {
         let description = &joined.search;
         let data = DataStore::open(None).unwrap();

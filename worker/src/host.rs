@@ -2,15 +2,15 @@
 
 use crate::chains::{ChainMaker, Chains};
 use crate::link::{Joined, Link};
+use crate::retry::RetryPolicy;
 use crate::session::SessionError;
-use crate::tries::Tries;
 use rlbayes_common::exchange::Snapshot;
 use rlbayes_common::ids::{ChainId, SearchId};
 use rlbayes_common::search::SavedChain;
 use std::future::Future;
 
 /// Where chains are made and kept.
-pub trait Workshop {
+pub trait WorkerHost {
     /// How chains run.
     type Chains: Chains;
 
@@ -19,7 +19,7 @@ pub trait Workshop {
         &mut self,
         link: &impl Link,
         joined: &Joined,
-        tries: &mut Tries,
+        tries: &mut RetryPolicy,
     ) -> impl Future<Output = Result<Option<(ChainMaker, Self::Chains)>, SessionError>>;
 
     /// Returns a chain of the search that was checkpointed here.

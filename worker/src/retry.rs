@@ -8,16 +8,16 @@ use rlbayes_common::random::Random;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Tries in vain since the last success.
+/// RetryPolicy in vain since the last success.
 #[derive(Debug)]
-pub struct Tries {
+pub struct RetryPolicy {
     attempt: u32,
     since: Option<Instant>,
     give_up_after: Option<Duration>,
     random: Random,
 }
 
-impl Tries {
+impl RetryPolicy {
     /// Begins: nothing was in vain so far.
     #[must_use]
     pub fn new(settings: &SessionSettings) -> Self {

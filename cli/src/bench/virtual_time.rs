@@ -4,7 +4,7 @@
 
 use rlbayes_common::elite::{EliteRow, Keying};
 use rlbayes_common::exchange::{
-    Answer, ChainCounters, ChainReport, Exchange, Hello, Standing, WorkerStatistics,
+    Answer, ChainCounters, ChainReport, ChainStatus, Exchange, Hello, WorkerStatistics,
 };
 use rlbayes_common::ids::{ChainId, Incarnation, Seed, WorkerId};
 use rlbayes_common::score::LogScore;
@@ -16,9 +16,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
-/// Chains that take turns.
+/// Chains that take turns on one thread.
 #[derive(Clone, Debug)]
-pub(crate) struct Turns {
+pub(crate) struct VirtualRun {
     /// What is searched.
     pub(crate) problem: Arc<Problem>,
     /// The search.
@@ -39,7 +39,7 @@ pub(crate) struct Turns {
 
 /// Where they came to.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Arrival {
+pub(crate) struct Outcome {
     /// The best score.
     pub(crate) score: f64,
     /// Episodes of each chain when the target was reached.
@@ -53,7 +53,7 @@ pub(crate) struct Arrival {
 }
 
 /// Who looks on.
-pub(crate) trait Onlooker {
+pub(crate) trait Watcher {
     /// Tells whether the chains may go on; asked before each episode of each chain.
     fn goes_on(&mut self) -> bool;
 
@@ -61,77 +61,77 @@ pub(crate) trait Onlooker {
     fn record(&mut self, _evaluations: u64, _row: &EliteRow) {}
 }
 
-impl Onlooker for &AtomicBool {
+impl Watcher for &AtomicBool {
     fn goes_on(&mut self) -> bool {
         !self.load(Relaxed)
     }
 }
 
 /// Runs the chains; none if they were interrupted.
-pub(crate) fn run(turns: &Turns, interrupt: &AtomicBool) -> Option<Arrival> {
-    let mut onlooker = interrupt;
-    let arrival = run_watched(turns, &mut onlooker);
-    onlooker.goes_on().then_some(arrival)
+pub(crate) fn run(setup: &VirtualRun, interrupt: &AtomicBool) -> Option<Outcome> {
+    let mut watcher = interrupt;
+    let outcome = run_watched(setup, &mut watcher);
+    watcher.goes_on().then_some(outcome)
 }
 
-/// Runs the chains until they end or the onlooker ends them.
-pub(crate) fn run_watched(turns: &Turns, onlooker: &mut dyn Onlooker) -> Arrival {
+/// Runs the chains until they end or the watcher ends them.
+pub(crate) fn run_watched(setup: &VirtualRun, watcher: &mut dyn Watcher) -> Outcome {
     let mut state = State::new(SearchPlan {
-        chains: ChainCount::Fixed(turns.chains),
-        seed: Seed(turns.seed),
-        // The turns end it; any budget keeps the default rule of stagnation away.
+        chains: ChainCount::Fixed(setup.chains),
+        seed: Seed(setup.seed),
+        // The caller ends it; any budget keeps the default rule of stagnation away.
         budget: Budget {
             iterations: Some(u64::MAX),
             ..Budget::default()
         },
         pace: Pace::Free,
-        keying: Keying::of(turns.problem.scorer().spec().name()),
-        cooperation: turns.cooperation,
+        keying: Keying::of(setup.problem.scorer().spec().name()),
+        cooperation: setup.cooperation,
         snapshots: Snapshots::Never,
         lease: Duration::MAX / 4,
     });
     let worker = join(&mut state);
-    let mut chains: Vec<Option<Box<dyn Chain>>> = (0..turns.chains)
+    let mut chains: Vec<Option<Box<dyn Chain>>> = (0..setup.chains)
         .map(|number| {
-            let seed = Seed(turns.seed);
-            let mut chain = turns
+            let seed = Seed(setup.seed);
+            let mut chain = setup
                 .spec
-                .start(&turns.problem, ChainId(number), turns.chains, seed);
-            chain.core_mut().evaluator.set_limit(turns.evaluations);
+                .start(&setup.problem, ChainId(number), setup.chains, seed);
+            chain.core_mut().evaluator.set_limit(setup.evaluations);
             Some(chain)
         })
         .collect();
     let mut spent = vec![0; chains.len()];
-    let mut arrival = Arrival {
+    let mut outcome = Outcome {
         score: f64::NEG_INFINITY,
         reached: None,
         best_at: 0,
         evaluations: 0,
         episodes: 0,
     };
-    let target = turns.target.map(LogScore::new);
-    for episode in 1..=turns.episodes {
+    let target = setup.target.map(LogScore::new);
+    for episode in 1..=setup.episodes {
         let now = Duration::from_millis(episode);
         for (at, place) in chains.iter_mut().enumerate() {
             let Some(chain) = place else { continue };
-            if !onlooker.goes_on() {
-                return arrival;
+            if !watcher.goes_on() {
+                return outcome;
             }
             let before = chain.core().iterations;
             let ended = make_episode(chain.as_mut(), episode);
-            arrival.episodes += chain.core().iterations - before;
+            outcome.episodes += chain.core().iterations - before;
             spent[at] = chain.core().evaluator.evaluations();
-            arrival.evaluations = spent.iter().sum();
+            outcome.evaluations = spent.iter().sum();
             exchange(&mut state, worker, at, chain.as_mut(), now);
             if let Some(best) = state.best()
-                && best.score.value() > arrival.score
+                && best.score.value() > outcome.score
             {
-                arrival.score = best.score.value();
-                arrival.best_at = arrival.evaluations;
-                onlooker.record(arrival.evaluations, best);
+                outcome.score = best.score.value();
+                outcome.best_at = outcome.evaluations;
+                watcher.record(outcome.evaluations, best);
                 if target.is_some_and(|target| best.score >= target) {
-                    arrival.reached = Some(episode);
-                    return arrival;
+                    outcome.reached = Some(episode);
+                    return outcome;
                 }
             }
             if ended {
@@ -142,7 +142,7 @@ pub(crate) fn run_watched(turns: &Turns, onlooker: &mut dyn Onlooker) -> Arrival
             break;
         }
     }
-    arrival
+    outcome
 }
 
 /// Steps until the chain has made an episode more, the first climb being part of the first one;
@@ -195,7 +195,7 @@ fn exchange(state: &mut State, worker: WorkerId, at: usize, chain: &mut dyn Chai
             seeds: core.seeds,
         },
         wants_seeds,
-        standing: Standing::Running,
+        status: ChainStatus::Running,
         snapshot: None,
     };
     state.apply(
@@ -225,12 +225,12 @@ mod tests {
     use crate::learn;
     use std::path::Path;
 
-    fn turns(chains: u32, cooperation: Cooperation) -> Turns {
+    fn setup(chains: u32, cooperation: Cooperation) -> VirtualRun {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../data/asia_n1000_s1.csv.gz");
         let args = learn_args(Path::new(path), &["--memory", "256MiB"]).unwrap();
         let (table, _) = args.table.load(Path::new(path), |_| {}).unwrap();
         let prepared = learn::prepare(&args, &table).unwrap();
-        Turns {
+        VirtualRun {
             problem: prepared.problem,
             spec: prepared.spec,
             chains,
@@ -245,26 +245,26 @@ mod tests {
     #[test]
     fn the_same_seed_gives_the_same_arrival() {
         let never = AtomicBool::new(false);
-        let turns = turns(3, Cooperation::On);
-        let arrival = run(&turns, &never).unwrap();
-        assert_eq!(run(&turns, &never), Some(arrival));
-        assert_eq!(arrival.reached, None);
-        assert!(arrival.best_at <= arrival.evaluations);
+        let setup = setup(3, Cooperation::On);
+        let outcome = run(&setup, &never).unwrap();
+        assert_eq!(run(&setup, &never), Some(outcome));
+        assert_eq!(outcome.reached, None);
+        assert!(outcome.best_at <= outcome.evaluations);
     }
 
     #[test]
     fn chains_stop_at_the_target_and_at_their_evaluations() {
         let never = AtomicBool::new(false);
-        let mut turns = turns(2, Cooperation::Off);
-        turns.target = Some(-2281.254);
-        let arrival = run(&turns, &never).unwrap();
-        assert!(arrival.reached.is_some_and(|episodes| episodes <= 300));
-        turns.target = None;
-        turns.episodes = u64::MAX;
-        turns.evaluations = 2000;
-        let arrival = run(&turns, &never).unwrap();
-        assert!(arrival.evaluations <= 4000 && arrival.evaluations > 3000);
+        let mut setup = setup(2, Cooperation::Off);
+        setup.target = Some(-2281.254);
+        let outcome = run(&setup, &never).unwrap();
+        assert!(outcome.reached.is_some_and(|episodes| episodes <= 300));
+        setup.target = None;
+        setup.episodes = u64::MAX;
+        setup.evaluations = 2000;
+        let outcome = run(&setup, &never).unwrap();
+        assert!(outcome.evaluations <= 4000 && outcome.evaluations > 3000);
         never.store(true, Relaxed);
-        assert_eq!(run(&turns, &never), None);
+        assert_eq!(run(&setup, &never), None);
     }
 }

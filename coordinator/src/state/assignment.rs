@@ -5,7 +5,7 @@ use super::command::{Command, WorkerChange};
 use super::membership::{Entered, Move};
 use super::plan::{ChainCount, Pace, Snapshots};
 use super::{LAST_REPORTS, MAX_CHAINS, STORE_PROGRESS_EVERY, State, Stopped};
-use rlbayes_common::exchange::{ChainReport, Exchange, Hello, Origin, Standing};
+use rlbayes_common::exchange::{ChainReport, ChainStatus, Exchange, Hello, Origin};
 use rlbayes_common::ids::{ChainId, WorkerId};
 use rlbayes_common::search::StoppedBy;
 use std::collections::BTreeMap;
@@ -25,7 +25,7 @@ impl State {
         if self.stopped.is_some() {
             // There is nothing left to do for it; the reply says so, and brings the last report.
             // What it ran in a round that is not over goes to others.
-            self.share_out(&[]);
+            self.rebalance(&[]);
             return;
         }
         self.members.heard_of(hello.incarnation);
@@ -55,7 +55,7 @@ impl State {
         }
         let wanted: Vec<(WorkerId, ChainId)> =
             hello.chains.iter().map(|&chain| (worker, chain)).collect();
-        self.share_out(&wanted);
+        self.rebalance(&wanted);
     }
 
     pub(super) fn leave(&mut self, now: Duration, exchange: Exchange, commands: &mut Vec<Command>) {
@@ -80,7 +80,7 @@ impl State {
         }
         if takes_part {
             self.end_worker(now, worker, WorkerChange::Left, commands);
-            self.share_out(&[]);
+            self.rebalance(&[]);
         }
     }
 
@@ -108,7 +108,7 @@ impl State {
             self.end_worker(now, worker, WorkerChange::Lost, commands);
         }
         if !overdue.is_empty() {
-            self.share_out(&[]);
+            self.rebalance(&[]);
         }
         if self.stopped.is_none()
             && let Some(reason @ (StoppedBy::Time | StoppedBy::Stagnation)) =
@@ -167,7 +167,7 @@ impl State {
         commands: &mut Vec<Command>,
     ) {
         if change == WorkerChange::Lost {
-            self.members.miss(worker);
+            self.members.note_lost(worker);
         }
         self.members.end(worker);
         for chain in self.chains.values_mut() {
@@ -190,16 +190,16 @@ impl State {
     }
 
     /// A chain is done: its worker has time for one that nobody runs.
-    pub(super) fn share_out_lost(&mut self) {
+    pub(super) fn rebalance_lost(&mut self) {
         let is_lost =
-            |chain: &ChainState| chain.held.is_none() && chain.standing == Standing::Running;
+            |chain: &ChainState| chain.held.is_none() && chain.status == ChainStatus::Running;
         if self.chains.values().any(is_lost) {
-            self.share_out(&[]);
+            self.rebalance(&[]);
         }
     }
 
     /// Gives chains that nobody runs to workers, and evens out who has how many.
-    pub(super) fn share_out(&mut self, wanted: &[(WorkerId, ChainId)]) {
+    pub(super) fn rebalance(&mut self, wanted: &[(WorkerId, ChainId)]) {
         if !self.has_work() {
             return;
         }
@@ -208,12 +208,12 @@ impl State {
         let holders: BTreeMap<ChainId, Option<WorkerId>> = self
             .chains
             .iter()
-            .filter(|(_, chain)| chain.standing == Standing::Running)
+            .filter(|(_, chain)| chain.status == ChainStatus::Running)
             .map(|(&id, chain)| (id, chain.held.as_ref().map(|held| held.by)))
             .collect();
         let mut done: BTreeMap<WorkerId, usize> = BTreeMap::new();
         for chain in self.chains.values() {
-            if let (Some(held), true) = (&chain.held, chain.standing != Standing::Running) {
+            if let (Some(held), true) = (&chain.held, chain.status != ChainStatus::Running) {
                 *done.entry(held.by).or_default() += 1;
             }
         }
@@ -226,7 +226,7 @@ impl State {
             .filter(|id| !self.chains.contains_key(id));
         let moves = self
             .members
-            .share_out(self.plan.chains, &holders, &done, wanted, || new.next());
+            .rebalance(self.plan.chains, &holders, &done, wanted, || new.next());
         for Move { chain, to } in moves {
             let is_new = !self.chains.contains_key(&chain);
             if is_new {

@@ -1,7 +1,7 @@
 //! What people ask a coordinator: status, stop, result, health.
 
 use super::connect::{ConnectArgs, failed};
-use super::{alive, block_on};
+use super::{block_on, heartbeat_file};
 use crate::failure::Failure;
 use crate::output::{Output, OutputOptions};
 use crate::terminal::{Say, print, print_json};
@@ -180,7 +180,7 @@ pub(crate) fn result(args: &ResultArgs) -> Result<(), Failure> {
 /// Runs `rlbayes health`.
 pub(crate) fn health(args: &HealthArgs) -> Result<(), Failure> {
     if let Some(state) = &args.worker {
-        let age = alive::age(state)?;
+        let age = heartbeat_file::age(state)?;
         return print(&format!("running {} ago\n", show_time(age)));
     }
     let url = args.url.as_deref().unwrap_or_default();

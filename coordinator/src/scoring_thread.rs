@@ -11,9 +11,9 @@ type Work = Box<dyn FnOnce() + Send>;
 
 /// The way to the thread.
 #[derive(Debug)]
-pub(crate) struct Aside(Option<mpsc::Sender<Work>>);
+pub(crate) struct ScoringThread(Option<mpsc::Sender<Work>>);
 
-impl Aside {
+impl ScoringThread {
     /// Starts the thread; it ends when this is dropped. Where the runtime has a single thread, as
     /// that of a simulation, work is done at once instead: the same seed gives the same trace.
     pub(crate) fn start(name: &str) -> Self {
@@ -59,9 +59,9 @@ mod tests {
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
     async fn others_go_on_while_work_is_done() {
-        let aside = Aside::start("test");
+        let scoring = ScoringThread::start("test");
         let (release, released) = std::sync::mpsc::channel();
-        let work = aside.run(move || released.recv().is_ok());
+        let work = scoring.run(move || released.recv().is_ok());
         // The runtime has one thread: were it blocked, nobody could release the work.
         let other = async {
             tokio::task::yield_now().await;
