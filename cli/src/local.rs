@@ -2,22 +2,22 @@
 //! channel. The only place that sees both worker and coordinator.
 
 use crate::failure::Failure;
+use rlbayes::chains::ChainFolder;
+use rlbayes::chains::ChainMaker;
+use rlbayes::chains::{SlicePace, SliceSettings};
+use rlbayes::coordination::{SearchPlan, State};
+use rlbayes::journal::Journal;
 use rlbayes_common::exchange::{Exchange, Hello, Reply, SearchDescription, Snapshot, Welcome};
 use rlbayes_common::ids::{ChainId, Incarnation, SearchId};
 use rlbayes_common::search::{Problem, SavedChain, StoppedBy};
 use rlbayes_coordinator::event_loop::{
     AskError, EventLoop, Handle, Observer, Published, Until, Writing,
 };
-use rlbayes_coordinator::journal::Journal;
-use rlbayes_coordinator::state::{SearchPlan, State};
-use rlbayes_worker::chain_folder::ChainFolder;
-use rlbayes_worker::chains::ChainMaker;
 use rlbayes_worker::host::WorkerHost;
 use rlbayes_worker::link::{Joined, Link, LinkError};
 use rlbayes_worker::retry::RetryPolicy;
-use rlbayes_worker::running_chain::{SlicePace, SliceSettings};
 use rlbayes_worker::session::{self, SessionError, SessionSettings};
-use rlbayes_worker::threads::Threads;
+use rlbayes_worker::thread_chains::ThreadChains;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -269,16 +269,16 @@ struct LocalHost {
 }
 
 impl WorkerHost for LocalHost {
-    type Chains = Threads;
+    type Chains = ThreadChains;
 
     async fn open(
         &mut self,
         _link: &impl Link,
         joined: &Joined,
         _tries: &mut RetryPolicy,
-    ) -> Result<Option<(ChainMaker, Threads)>, SessionError> {
+    ) -> Result<Option<(ChainMaker, ThreadChains)>, SessionError> {
         let settings = slice_settings(&joined.search);
-        let threads = Threads::start(
+        let threads = ThreadChains::start(
             self.threads,
             self.maker.clone(),
             settings,

@@ -7,8 +7,6 @@ mod constraint_args;
 mod failure;
 mod learn;
 mod local;
-mod machine;
-mod memory_layout;
 mod other_searches;
 mod output;
 mod progress;
@@ -117,7 +115,7 @@ fn main() -> ExitCode {
 fn end_on_panic() {
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |what| {
-        if !rlbayes_coordinator::journal::is_guarded() {
+        if !rlbayes::journal::is_guarded() {
             usual(what);
             std::process::exit(1);
         }

@@ -2,9 +2,9 @@
 
 use crate::units::{show_count, show_time};
 use indicatif::{ProgressBar, ProgressStyle};
+use rlbayes::coordination::State;
 use rlbayes_common::search::{Problem, Spent};
 use rlbayes_coordinator::event_loop::Observer;
-use rlbayes_coordinator::state::State;
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -5,12 +5,12 @@ use crate::local::Outcome;
 use crate::output::Output;
 use crate::terminal::Say;
 use crate::units::{show_count, show_time};
+use rlbayes::coordination::View;
 use rlbayes_common::data::Table;
 use rlbayes_common::elite::EliteRow;
 use rlbayes_common::metrics::StructureMetrics;
 use rlbayes_common::score::LogScore;
 use rlbayes_common::search::{SearchSpec, StoppedBy};
-use rlbayes_coordinator::state::View;
 use serde_json::json;
 use std::time::Duration;
 

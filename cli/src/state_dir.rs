@@ -3,10 +3,9 @@
 
 use crate::failure::Failure;
 use crate::local::Kept;
+use rlbayes::chains::{Belongs, ChainFolder};
+use rlbayes::coordination::{SearchPlan, State};
 use rlbayes_common::elite::Keying;
-use rlbayes_coordinator::state::{SearchPlan, State};
-use rlbayes_coordinator::store;
-use rlbayes_worker::chain_folder::{Belongs, ChainFolder};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -21,7 +20,8 @@ pub(crate) fn open(
     mut warn: impl FnMut(String),
 ) -> Result<Kept, Failure> {
     let (mut journal, stored) =
-        store::open(folder, settings, nodes, keying, &mut warn).map_err(Failure::input)?;
+        rlbayes::state_folder::open(folder, settings, nodes, keying, &mut warn)
+            .map_err(Failure::input)?;
     let chain_folder =
         ChainFolder::open(&folder.join("chains")).map_err(|error| Failure::file(folder, error))?;
     let mut chains = BTreeMap::new();

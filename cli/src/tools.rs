@@ -2,13 +2,13 @@
 
 use crate::args::{ScoreArgs, TableArgs, read_structure, shorten};
 use crate::failure::Failure;
-use crate::machine;
-use crate::memory_layout::MemoryLayout;
 use crate::output::{Output, OutputOptions};
 use crate::report::metrics_json;
 use crate::terminal::{Say, print, print_json};
 use crate::units::show_bytes;
 use clap::Args;
+use rlbayes::machine;
+use rlbayes::memory_layout::MemoryLayout;
 use rlbayes_common::data::{Counter, sample, write_csv};
 use rlbayes_common::fit::fit;
 use rlbayes_common::graph::Dag;

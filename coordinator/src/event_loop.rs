@@ -5,8 +5,8 @@
 //! When the disk refuses, nobody is acknowledged: workers keep their rows and come again, and the
 //! next batch stores everything.
 
-use crate::journal::{Batch, Journal};
-use crate::state::{Command, Event, Pace, Refusal, State, View, WorkerChange};
+use rlbayes::coordination::{Command, Event, Pace, Refusal, State, View, WorkerChange};
+use rlbayes::journal::{Batch, Journal};
 use rlbayes_common::elite::EliteRow;
 use rlbayes_common::exchange::{Exchange, Hello, Reply, Snapshot, Welcome};
 use rlbayes_common::failpoint;

@@ -7,14 +7,11 @@
 pub mod event_loop;
 pub mod guard;
 pub mod http;
-pub mod journal;
 pub mod latency;
 mod scoring_thread;
 pub mod server;
 pub mod service;
-pub mod state;
 pub mod status;
-pub mod store;
 pub mod token;
 mod uploads;
 pub mod validator;

@@ -4,11 +4,11 @@
 use crate::event_loop::{AskError, Handle, Published};
 use crate::latency::Latency;
 use crate::scoring_thread::ScoringThread;
-use crate::state::Refusal;
 use crate::status::{self, About};
 use crate::uploads::Uploads;
 use crate::validator::{RowRefused, Validator};
 use bytes::Bytes;
+use rlbayes::coordination::Refusal;
 use rlbayes_common::elite::EliteRow;
 use rlbayes_common::exchange::{Exchange, Snapshot};
 use rlbayes_common::ids::{ChainId, Incarnation, SearchId};

@@ -6,6 +6,10 @@
 
 use proptest::prelude::*;
 use prost::Message as _;
+use rlbayes::coordination::{
+    ChainCount, Command, Cooperation, Event, Pace, Progress, Refusal, SearchPlan, Snapshots, State,
+    Stored,
+};
 use rlbayes_common::elite::{EliteRow, Found, Keying, Pool, Structure};
 use rlbayes_common::exchange::{
     Answer, ChainCounters, ChainOrder, ChainReport, ChainStatus, Exchange, Hello, Origin, Reply,
@@ -16,10 +20,6 @@ use rlbayes_common::ids::{ChainId, Incarnation, NodeIdx, SearchId, Seed, WorkerI
 use rlbayes_common::score::LogScore;
 use rlbayes_common::search::{Budget, SavedChain, Seeds, StoppedBy};
 use rlbayes_common::snapshot::{decode_chain, encode_chain};
-use rlbayes_coordinator::state::{
-    ChainCount, Command, Cooperation, Event, Pace, Progress, Refusal, SearchPlan, Snapshots, State,
-    Stored,
-};
 use rlbayes_proto::convert::{
     exchange_from_wire, exchange_to_wire, hello_from_wire, hello_to_wire, order_from_wire,
     order_to_wire, reply_from_wire, reply_to_wire, row_from_wire,

@@ -3,8 +3,8 @@
 //! for it), the run ends with the right result, and everybody who should exit did.
 
 use crate::cluster::alive;
+use rlbayes::journal::Journal;
 use rlbayes_common::elite::{EliteRow, Keying, Pool};
-use rlbayes_coordinator::journal::Journal;
 use rlbayes_proto::convert::row_from_wire;
 use rlbayes_proto::v1;
 use rlbayes_tests::peer::{Peer, hello, report, true_row};

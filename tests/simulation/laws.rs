@@ -1,6 +1,7 @@
 //! What must hold, and the witness that sees all hosts at once: the best that was ever shown, the
 //! rows that were ever acknowledged, the events in their order, how sessions and the search ended.
 
+use rlbayes::coordination::{Event, State};
 use rlbayes_common::elite::{EliteRow, Found, Keying, Pool};
 use rlbayes_common::exchange::{
     Answer, ChainReport, Exchange, Hello, Reply, SearchDescription, Snapshot,
@@ -10,7 +11,6 @@ use rlbayes_common::ids::ChainId;
 use rlbayes_common::score::LogScore;
 use rlbayes_common::search::StoppedBy;
 use rlbayes_coordinator::event_loop::Observer;
-use rlbayes_coordinator::state::{Event, State};
 use rlbayes_worker::grpc_link::GrpcLink;
 use rlbayes_worker::link::{Joined, Link, LinkError};
 use std::cell::RefCell;

@@ -1,6 +1,7 @@
 //! The search that is simulated: a small table whose best network is known, in both modes.
 
 use bytes::Bytes;
+use rlbayes::coordination::{ChainCount, Cooperation, Pace, SearchPlan, Snapshots};
 use rlbayes_common::data::{Schema, Table, Variable};
 use rlbayes_common::elite::Keying;
 use rlbayes_common::exchange::SearchDescription;
@@ -13,7 +14,6 @@ use rlbayes_common::search::{
     Budget, Constraints, Evaluator, NamedConstraints, Problem, SearchSpec,
 };
 use rlbayes_common::snapshot::encode_table;
-use rlbayes_coordinator::state::{ChainCount, Cooperation, Pace, SearchPlan, Snapshots};
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -2,17 +2,18 @@
 //! what a worker keeps over a restart.
 
 use crate::search;
+use rlbayes::chains::ChainMaker;
+use rlbayes::chains::{RunningChain, SlicePace, SliceSettings};
 use rlbayes_common::exchange::{Answer, ChainOrder, ChainReport, Snapshot, WorkerStatistics};
 use rlbayes_common::ids::{ChainId, SearchId, Seed};
 use rlbayes_common::random::Random;
 use rlbayes_common::search::{Chain, Problem, SavedChain};
 use rlbayes_common::snapshot::decode_chain;
-use rlbayes_worker::chains::{ChainMaker, Chains};
+use rlbayes_worker::chains::Chains;
 use rlbayes_worker::data_store::DataStore;
 use rlbayes_worker::host::WorkerHost;
 use rlbayes_worker::link::{Joined, Link};
 use rlbayes_worker::retry::RetryPolicy;
-use rlbayes_worker::running_chain::{RunningChain, SlicePace, SliceSettings};
 use rlbayes_worker::session::SessionError;
 use std::cell::RefCell;
 use std::collections::BTreeMap;

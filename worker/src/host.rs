@@ -1,9 +1,10 @@
 //! Where a worker's chains are made and kept: what a session asks of its surroundings.
 
-use crate::chains::{ChainMaker, Chains};
+use crate::chains::Chains;
 use crate::link::{Joined, Link};
 use crate::retry::RetryPolicy;
 use crate::session::SessionError;
+use rlbayes::chains::ChainMaker;
 use rlbayes_common::exchange::Snapshot;
 use rlbayes_common::ids::{ChainId, SearchId};
 use rlbayes_common::search::SavedChain;

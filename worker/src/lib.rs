@@ -2,7 +2,6 @@
 //! there is a [`link::Link`]: gRPC for the cluster, a channel for `learn`.
 
 pub mod backoff;
-pub mod chain_folder;
 pub mod chains;
 pub mod data_store;
 pub mod grpc_link;
@@ -10,8 +9,7 @@ pub mod host;
 pub mod link;
 pub mod outbox;
 pub mod retry;
-pub mod running_chain;
 pub mod session;
 #[cfg(test)]
 mod test_values;
-pub mod threads;
+pub mod thread_chains;

@@ -2,11 +2,12 @@
 //! Chains go on searching while the coordinator is away; what they find is kept and sent later.
 
 use crate::backoff;
-use crate::chains::{ChainMaker, Chains};
+use crate::chains::Chains;
 use crate::host::WorkerHost;
 use crate::link::{Joined, Link, LinkError};
 use crate::outbox::Outbox;
 use crate::retry::RetryPolicy;
+use rlbayes::chains::ChainMaker;
 use rlbayes_common::exchange::{
     Answer, ChainOrder, ChainReport, Exchange, Hello, Origin, Reply, RunSequence,
     SearchDescription, Welcome,

@@ -11,7 +11,7 @@ use crate::learn;
 use crate::progress::bar_over;
 use crate::terminal::print;
 use clap::Args;
-use rlbayes_coordinator::state::Cooperation;
+use rlbayes::coordination::Cooperation;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};

@@ -1,7 +1,8 @@
 //! Results as people and programs read them: markdown and CSV, with the command that made them.
 
 use crate::failure::Failure;
-use crate::{machine, terminal};
+use crate::terminal;
+use rlbayes::machine;
 use rlbayes_common::io::write_whole;
 use std::path::{Path, PathBuf};
 

@@ -2,6 +2,7 @@
 //! own state machine between them and a clock that counts episodes. The number of cores and their
 //! speed can't reach the result.
 
+use rlbayes::coordination::{ChainCount, Cooperation, Event, Pace, SearchPlan, Snapshots, State};
 use rlbayes_common::elite::{EliteRow, Keying};
 use rlbayes_common::exchange::{
     Answer, ChainCounters, ChainReport, ChainStatus, Exchange, Hello, WorkerStatistics,
@@ -9,9 +10,6 @@ use rlbayes_common::exchange::{
 use rlbayes_common::ids::{ChainId, Incarnation, Seed, WorkerId};
 use rlbayes_common::score::LogScore;
 use rlbayes_common::search::{Budget, Chain, Problem, SearchSpec, StepOutcome};
-use rlbayes_coordinator::state::{
-    ChainCount, Cooperation, Event, Pace, SearchPlan, Snapshots, State,
-};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;

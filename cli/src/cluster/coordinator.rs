@@ -13,17 +13,17 @@ use crate::terminal::Say;
 use crate::units::parse_time;
 use bytes::Bytes;
 use clap::{Args, ValueEnum};
+use rlbayes::coordination::{ChainCount, Cooperation, Pace, SearchPlan, Snapshots, State};
 use rlbayes_common::elite::Keying;
 use rlbayes_common::identity::search_id;
 use rlbayes_common::ids::Seed;
 use rlbayes_common::snapshot::encode_table;
 use rlbayes_coordinator::event_loop::{EventLoop, Unobserved, Until, Writing};
 use rlbayes_coordinator::service::Service;
-use rlbayes_coordinator::state::{ChainCount, Cooperation, Pace, SearchPlan, Snapshots, State};
 use rlbayes_coordinator::status::About;
 use rlbayes_coordinator::token::Token;
 use rlbayes_coordinator::validator::Validator;
-use rlbayes_coordinator::{guard, http, server, store};
+use rlbayes_coordinator::{guard, http, server};
 use rlbayes_proto::convert::{check_description, description_to_wire};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -228,7 +228,7 @@ pub(crate) fn coordinator(args: &CoordinatorArgs) -> Result<(), Failure> {
             (outputs, Some(folder.join(format!("{name}.json"))))
         }
     };
-    let (mut journal, stored) = store::open(
+    let (mut journal, stored) = rlbayes::state_folder::open(
         &args.state,
         &settings,
         table.nodes(),

@@ -8,11 +8,13 @@ use super::{block_on, drain, heartbeat_file};
 use crate::args::TableArgs;
 use crate::failure::Failure;
 use crate::local::{keep_chain, slice_settings};
-use crate::machine;
-use crate::memory_layout::MemoryLayout;
 use crate::terminal::Say;
 use crate::units::{parse_size, parse_time};
 use clap::Args;
+use rlbayes::chains::ChainMaker;
+use rlbayes::chains::{Belongs, ChainFolder};
+use rlbayes::machine;
+use rlbayes::memory_layout::MemoryLayout;
 use rlbayes_common::data::Table;
 use rlbayes_common::exchange::{SearchDescription, Snapshot};
 use rlbayes_common::graph::Dag;
@@ -21,15 +23,13 @@ use rlbayes_common::io::write_whole;
 use rlbayes_common::score::Scorer;
 use rlbayes_common::search::{Constraints, Problem, SavedChain};
 use rlbayes_proto::convert::{MOST_HOST_BYTES, MOST_THREADS};
-use rlbayes_worker::chain_folder::{Belongs, ChainFolder};
-use rlbayes_worker::chains::ChainMaker;
 use rlbayes_worker::data_store::DataStore;
 use rlbayes_worker::grpc_link::GrpcLink;
 use rlbayes_worker::host::WorkerHost;
 use rlbayes_worker::link::{Joined, Link};
 use rlbayes_worker::retry::RetryPolicy;
 use rlbayes_worker::session::{self, End, SessionError, SessionSettings};
-use rlbayes_worker::threads::Threads;
+use rlbayes_worker::thread_chains::ThreadChains;
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, Hasher};
 use std::path::{Path, PathBuf};
@@ -135,7 +135,7 @@ pub(crate) fn worker(args: &WorkerArgs) -> Result<(), Failure> {
         give_up_after: args.give_up_after,
         checkpoint_every: args.checkpoint_every,
     };
-    let mut host = WorkerWorkshop {
+    let mut host = Host {
         threads,
         memory: args.memory.unwrap_or_else(|| machine::memory() / 4),
         given,
@@ -275,7 +275,7 @@ fn host_name() -> String {
 }
 
 /// Chains on the threads of this machine, for whatever search the coordinator has.
-struct WorkerWorkshop {
+struct Host {
     threads: u32,
     memory: usize,
     given: Option<(PathBuf, Arc<Table>)>,
@@ -288,7 +288,7 @@ struct WorkerWorkshop {
     end_is_news: bool,
 }
 
-impl WorkerWorkshop {
+impl Host {
     /// The search is over: its chains are of no use any more.
     fn forget(&mut self) {
         self.chains.clear();
@@ -346,15 +346,15 @@ impl WorkerWorkshop {
     }
 }
 
-impl WorkerHost for WorkerWorkshop {
-    type Chains = Threads;
+impl WorkerHost for Host {
+    type Chains = ThreadChains;
 
     async fn open(
         &mut self,
         link: &impl Link,
         joined: &Joined,
         tries: &mut RetryPolicy,
-    ) -> Result<Option<(ChainMaker, Threads)>, SessionError> {
+    ) -> Result<Option<(ChainMaker, ThreadChains)>, SessionError> {
         self.end_is_news = true;
         let search = &joined.search;
         let host = |what: &dyn std::fmt::Display| SessionError::Host(what.to_string());
@@ -388,7 +388,7 @@ impl WorkerHost for WorkerWorkshop {
             ladder: search.ladder,
         };
         self.open_folder(search);
-        let threads = Threads::start(
+        let threads = ThreadChains::start(
             self.threads,
             maker.clone(),
             slice_settings(search),

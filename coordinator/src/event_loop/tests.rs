@@ -1,7 +1,7 @@
 use super::*;
-use crate::state::{ChainCount, Cooperation, SearchPlan, Snapshots};
 use redb::backends::InMemoryBackend;
 use redb::{Database, StorageBackend};
+use rlbayes::coordination::{ChainCount, Cooperation, SearchPlan, Snapshots};
 use rlbayes_common::elite::Keying;
 use rlbayes_common::ids::{Incarnation, Seed};
 use rlbayes_common::search::Budget;

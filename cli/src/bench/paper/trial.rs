@@ -5,7 +5,8 @@ use super::contender::Contender;
 use super::dataset::Dataset;
 use crate::bench::virtual_time::{self, VirtualRun, Watcher};
 use crate::failure::Failure;
-use crate::machine;
+use rlbayes::coordination::Cooperation;
+use rlbayes::machine;
 use rlbayes_common::elite::{EliteRow, Structure};
 use rlbayes_common::graph::Dag;
 use rlbayes_common::ids::{ChainId, Seed};
@@ -14,7 +15,6 @@ use rlbayes_common::score::{LogScore, ScoreSpec, Scorer};
 use rlbayes_common::search::{
     Chain, Constraints, Evaluator, NamedConstraints, Problem, SearchSpec, StepOutcome, StoppedBy,
 };
-use rlbayes_coordinator::state::Cooperation;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};

@@ -2,8 +2,8 @@
 //! and takes what comes back. It never touches a network or an async runtime; mailboxes are bounded
 //! channels.
 
-use crate::chains::{ChainMaker, Chains};
-use crate::running_chain::{RunningChain, SlicePace, SliceSettings};
+use super::maker::ChainMaker;
+use super::running_chain::{RunningChain, SlicePace, SliceSettings};
 use rlbayes_common::exchange::{Answer, ChainOrder, ChainReport, WorkerStatistics};
 use rlbayes_common::ids::ChainId;
 use rlbayes_common::search::Chain;
@@ -11,31 +11,60 @@ use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, TryRecvError, TrySendError, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
-use tokio::sync::mpsc;
-use tokio::sync::mpsc::error::TrySendError;
 
-/// Reports that wait for the session. When it is full, a free-running chain keeps its rows until
-/// the next report; a lockstep chain waits.
-const MAILBOX: usize = 256;
+/// Where chain threads post their reports: a bounded channel. When it is full, a free-running chain
+/// keeps its rows until the next report; a lockstep chain waits.
+pub trait ReportSink: Clone + Send + 'static {
+    /// Posts a report, and waits for room; tells whether anybody is there to take it.
+    fn post(&self, report: ChainReport) -> bool;
+
+    /// Posts a report if there is room.
+    ///
+    /// # Errors
+    /// The report comes back.
+    fn try_post(&self, report: ChainReport) -> Result<(), NotPosted>;
+}
+
+/// A report that could not be posted.
+#[derive(Debug)]
+pub enum NotPosted {
+    /// There is no room now.
+    Full(ChainReport),
+    /// Nobody takes reports any more.
+    Closed(ChainReport),
+}
+
+impl ReportSink for SyncSender<ChainReport> {
+    fn post(&self, report: ChainReport) -> bool {
+        self.send(report).is_ok()
+    }
+
+    fn try_post(&self, report: ChainReport) -> Result<(), NotPosted> {
+        self.try_send(report).map_err(|error| match error {
+            TrySendError::Full(report) => NotPosted::Full(report),
+            TrySendError::Disconnected(report) => NotPosted::Closed(report),
+        })
+    }
+}
 
 /// How long a free-running thread without a chain to run sleeps between looks at its mailbox.
 const IDLE: Duration = Duration::from_millis(20);
 
-/// The threads of a worker.
-pub struct Threads {
+/// The threads that run the chains of a process.
+#[derive(Debug)]
+pub struct ChainThreads {
     maker: ChainMaker,
     settings: SliceSettings,
     /// Set when slices should end at their next step.
     halt: Arc<AtomicBool>,
-    reports: mpsc::Receiver<ChainReport>,
-    /// What the threads post to; dropped when they end.
     threads: Vec<Thread>,
     thread_of: BTreeMap<ChainId, usize>,
 }
 
+#[derive(Debug)]
 struct Thread {
     orders: Option<Sender<Message>>,
     handle: Option<JoinHandle<Vec<ChainReport>>>,
@@ -51,8 +80,8 @@ enum Message {
     TellBestsAgain,
 }
 
-impl Threads {
-    /// Starts threads without chains.
+impl ChainThreads {
+    /// Starts threads without chains; they post to `reports`, and drop it when they end.
     ///
     /// # Errors
     /// If the operating system refuses.
@@ -61,15 +90,15 @@ impl Threads {
         maker: ChainMaker,
         settings: SliceSettings,
         halt: Arc<AtomicBool>,
+        reports: impl ReportSink,
     ) -> io::Result<Self> {
-        let (posts, reports) = mpsc::channel(MAILBOX);
         let mut threads = Vec::new();
         for number in 0..count.max(1) {
             let (orders, messages) = channel();
             let work = Work {
                 chains: Vec::new(),
                 messages,
-                reports: posts.clone(),
+                reports: reports.clone(),
                 pace: settings.pace,
                 halt: Arc::clone(&halt),
                 begun: Instant::now(),
@@ -87,7 +116,6 @@ impl Threads {
             maker,
             settings,
             halt,
-            reports,
             threads,
             thread_of: BTreeMap::new(),
         })
@@ -99,10 +127,9 @@ impl Threads {
             let _ = orders.send(message);
         }
     }
-}
 
-impl Chains for Threads {
-    fn run(&mut self, chain: Box<dyn Chain>, order: &ChainOrder) {
+    /// Runs a chain on the thread that has the fewest.
+    pub fn run(&mut self, chain: Box<dyn Chain>, order: &ChainOrder) {
         let least = (0..self.threads.len()).min_by_key(|&at| self.threads[at].chains);
         let Some(thread) = least else { return };
         if let Some(before) = self.thread_of.insert(order.chain, thread) {
@@ -115,7 +142,8 @@ impl Chains for Threads {
         self.tell(thread, Message::Run(Box::new(chain)));
     }
 
-    fn answer(&mut self, chain: ChainId, answer: Answer) {
+    /// Hands an answer to a chain.
+    pub fn answer(&mut self, chain: ChainId, answer: Answer) {
         let Some(&thread) = self.thread_of.get(&chain) else {
             return;
         };
@@ -126,67 +154,69 @@ impl Chains for Threads {
         self.tell(thread, Message::Answer(chain, answer));
     }
 
-    fn want_snapshots(&mut self) {
+    /// Asks every chain for its state with its next report.
+    pub fn want_snapshots(&mut self) {
         for thread in 0..self.threads.len() {
             self.tell(thread, Message::WantSnapshots);
         }
     }
 
-    fn tell_bests_again(&mut self) {
+    /// Has every chain report its best row again.
+    pub fn tell_bests_again(&mut self) {
         for thread in 0..self.threads.len() {
             self.tell(thread, Message::TellBestsAgain);
         }
     }
 
-    async fn next_report(&mut self) -> Option<ChainReport> {
-        self.reports.recv().await
-    }
-
-    async fn end(&mut self) -> Vec<ChainReport> {
+    /// Tells all chains to end at their next step. Whoever takes the reports must stop taking them
+    /// or drain them until the threads have ended: one may wait for room.
+    pub fn end(&mut self) -> Ended {
         self.halt.store(true, Relaxed);
         let mut handles = Vec::new();
         for thread in &mut self.threads {
             thread.orders = None;
             handles.extend(thread.handle.take());
         }
-        // Threads that wait for room in the mailbox go on.
-        self.reports.close();
-        let mut waiting = Vec::new();
-        while let Some(report) = self.reports.recv().await {
-            waiting.push(report);
-        }
-        let joined = tokio::task::spawn_blocking(move || {
-            let ended = handles.into_iter().map(JoinHandle::join);
-            ended
-                .flat_map(Result::unwrap_or_default)
-                .collect::<Vec<_>>()
-        });
-        waiting.extend(joined.await.unwrap_or_default());
-        waiting
+        Ended(handles)
     }
 
-    fn statistics(&self) -> WorkerStatistics {
+    /// Returns how the process is doing.
+    #[must_use]
+    pub fn statistics(&self) -> WorkerStatistics {
         self.maker.statistics()
     }
 }
 
-impl Drop for Threads {
+/// Threads that were told to end.
+#[derive(Debug)]
+pub struct Ended(Vec<JoinHandle<Vec<ChainReport>>>);
+
+impl Ended {
+    /// Waits for the threads and returns the last reports of their chains, with their states.
+    #[must_use]
+    pub fn last_reports(self) -> Vec<ChainReport> {
+        let ended = self.0.into_iter().map(JoinHandle::join);
+        ended.flat_map(Result::unwrap_or_default).collect()
+    }
+}
+
+impl Drop for ChainThreads {
     fn drop(&mut self) {
         self.halt.store(true, Relaxed);
     }
 }
 
 /// What one thread does.
-struct Work {
+struct Work<S> {
     chains: Vec<RunningChain>,
     messages: Receiver<Message>,
-    reports: mpsc::Sender<ChainReport>,
+    reports: S,
     pace: SlicePace,
     halt: Arc<AtomicBool>,
     begun: Instant,
 }
 
-impl Work {
+impl<S: ReportSink> Work<S> {
     fn run(mut self) -> Vec<ChainReport> {
         while self.take_messages() {
             let most = self.longest_slice();
@@ -231,15 +261,15 @@ impl Work {
     fn post(&mut self, at: usize) -> bool {
         let report = self.chains[at].report(self.begun.elapsed());
         if self.pace == SlicePace::Lockstep {
-            return self.reports.blocking_send(report).is_ok();
+            return self.reports.post(report);
         }
-        match self.reports.try_send(report) {
+        match self.reports.try_post(report) {
             Ok(()) => true,
-            Err(TrySendError::Full(report)) => {
+            Err(NotPosted::Full(report)) => {
                 self.chains[at].keep(report);
                 true
             }
-            Err(TrySendError::Closed(report)) => {
+            Err(NotPosted::Closed(report)) => {
                 self.chains[at].keep(report);
                 false
             }
@@ -288,7 +318,7 @@ impl Work {
                     if self.pace != SlicePace::Lockstep {
                         // The rows of its last steps; nobody takes them when the session ends.
                         let last = released.report(self.begun.elapsed());
-                        let _ = self.reports.blocking_send(last);
+                        let _ = self.reports.post(last);
                     }
                 }
             }

@@ -6,12 +6,13 @@ use rlbayes_common::score::{ScoreSpec, Scorer};
 use rlbayes_common::search::SearchSpec;
 
 /// How the memory is divided.
-pub(crate) struct MemoryLayout {
+#[derive(Clone, Copy, Debug)]
+pub struct MemoryLayout {
     memory: usize,
     fixed: usize,
     per_chain: usize,
     /// The most chains that fit beside small caches.
-    pub(crate) most_chains: u32,
+    pub most_chains: u32,
 }
 
 /// What the program itself takes.
@@ -24,7 +25,9 @@ const FAMILY_BYTES: usize = 48;
 const POOL_ROWS_A_CHAIN: usize = 1 + Pool::STALLED;
 
 impl MemoryLayout {
-    pub(crate) fn new(table: &Table, score: ScoreSpec, search: &SearchSpec, memory: usize) -> Self {
+    /// Divides `memory` for a search on a table.
+    #[must_use]
+    pub fn new(table: &Table, score: ScoreSpec, search: &SearchSpec, memory: usize) -> Self {
         let nodes = table.nodes();
         let row = size_of::<EliteRow>() + nodes * FAMILY_BYTES;
         let fixed = PROGRAM_BYTES
@@ -45,12 +48,14 @@ impl MemoryLayout {
     }
 
     /// Returns the least memory for a number of chains.
-    pub(crate) fn needed(&self, chains: u32) -> usize {
+    #[must_use]
+    pub fn needed(&self, chains: u32) -> usize {
         self.fixed + LEAST_CACHE + self.per_chain * chains as usize
     }
 
     /// Returns what is left for the caches, less a tenth for what the allocator loses.
-    pub(crate) fn caches(&self, chains: u32) -> usize {
+    #[must_use]
+    pub fn caches(&self, chains: u32) -> usize {
         let left = self
             .memory
             .saturating_sub(self.fixed + self.per_chain * chains as usize);

@@ -1,8 +1,8 @@
 //! `--state DIR`: opens the journal in a folder, sets a broken one aside, and refuses a folder that
 //! holds another search.
 
+use crate::coordination::Stored;
 use crate::journal::{Journal, JournalError};
-use crate::state::Stored;
 use rlbayes_common::elite::Keying;
 use rlbayes_common::identity::difference;
 use rlbayes_common::io::set_aside;

@@ -5,7 +5,7 @@
 //!
 //! After a failed write the database is closed; the next write opens it again.
 
-use crate::state::{Progress, Record, Stored};
+use crate::coordination::{Progress, Record, Stored};
 use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition};
 use rlbayes_common::elite::{EliteRow, Found, Keying, Pool};
 use rlbayes_common::exchange::{ChainCounters, StoredChain};

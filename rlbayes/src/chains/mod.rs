@@ -1,0 +1,11 @@
+//! Chains at work: made, run in slices on OS threads, and kept on disk.
+
+mod chain_folder;
+mod maker;
+mod running_chain;
+mod threads;
+
+pub use chain_folder::{Belongs, ChainFolder};
+pub use maker::ChainMaker;
+pub use running_chain::{RunningChain, SlicePace, SliceSettings};
+pub use threads::{ChainThreads, Ended, NotPosted, ReportSink};
