@@ -348,7 +348,7 @@ pub(crate) fn description(
         spec: prepared.spec,
         seed: plan.seed,
         ladder: plan.chains.ladder(),
-        lockstep: plan.pace == Pace::Lockstep,
+        pace: plan.pace,
         round_evaluations: args.resources.round_evaluations,
         target: plan.budget.target,
         exchange_every: local::EXCHANGE_EVERY,

@@ -4,10 +4,12 @@
 use crate::failure::Failure;
 use rlbayes::chains::ChainFolder;
 use rlbayes::chains::ChainMaker;
-use rlbayes::chains::{SlicePace, SliceSettings};
+use rlbayes::chains::SliceSettings;
 use rlbayes::coordination::{SearchPlan, State};
 use rlbayes::journal::Journal;
-use rlbayes_common::exchange::{Exchange, Hello, Reply, SearchDescription, Snapshot, Welcome};
+use rlbayes_common::exchange::{
+    Exchange, Hello, Pace, Reply, SearchDescription, Snapshot, Welcome,
+};
 use rlbayes_common::ids::{ChainId, Incarnation, SearchId};
 use rlbayes_common::search::{Problem, SavedChain, StoppedBy};
 use rlbayes_coordinator::event_loop::{
@@ -70,16 +72,13 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// Returns how slices go in a search.
 pub(crate) fn slice_settings(search: &SearchDescription) -> SliceSettings {
-    let (pace, slice_evaluations) = if search.lockstep {
-        (SlicePace::Lockstep, search.round_evaluations)
-    } else {
-        let every = search.exchange_every;
-        let evaluations = (search.round_evaluations / SLICES_A_ROUND).max(1);
-        (SlicePace::Free { every }, evaluations)
-    };
     SliceSettings {
-        pace,
-        slice_evaluations,
+        pace: search.pace,
+        exchange_every: search.exchange_every,
+        slice_evaluations: match search.pace {
+            Pace::Lockstep => search.round_evaluations,
+            Pace::Free => (search.round_evaluations / SLICES_A_ROUND).max(1),
+        },
         target: search.target,
     }
 }

@@ -3,8 +3,8 @@
 
 use crate::search;
 use rlbayes::chains::ChainMaker;
-use rlbayes::chains::{RunningChain, SlicePace, SliceSettings};
-use rlbayes_common::exchange::{Answer, ChainOrder, ChainReport, Snapshot, WorkerStatistics};
+use rlbayes::chains::{RunningChain, SliceSettings};
+use rlbayes_common::exchange::{Answer, ChainOrder, ChainReport, Pace, Snapshot, WorkerStatistics};
 use rlbayes_common::ids::{ChainId, SearchId, Seed};
 use rlbayes_common::random::Random;
 use rlbayes_common::search::{Chain, Problem, SavedChain};
@@ -35,8 +35,8 @@ impl Stepped {
     /// How long the next slice takes.
     fn slice_time(&mut self) -> Duration {
         let most = match self.settings.pace {
-            SlicePace::Lockstep => 1000,
-            SlicePace::Free { .. } => 1500,
+            Pace::Lockstep => 1000,
+            Pace::Free => 1500,
         };
         Duration::from_millis(100 + self.random.below(most) as u64)
     }
@@ -52,7 +52,7 @@ impl Chains for Stepped {
     fn answer(&mut self, id: ChainId, answer: Answer) {
         let due = Instant::now() + self.slice_time();
         if let Some((next, chain)) = self.chains.get_mut(&id) {
-            if self.settings.pace == SlicePace::Lockstep {
+            if self.settings.pace == Pace::Lockstep {
                 *next = due;
             }
             if !chain.take(answer) {
@@ -153,7 +153,7 @@ impl WorkerHost for SimulatedWorkshop {
         };
         let table = Arc::new(table);
         self.kept.borrow_mut().search = Some(description.id);
-        if !description.lockstep {
+        if description.pace == Pace::Free {
             let kept = self.kept.borrow();
             let read = |(&chain, snapshot): (&ChainId, &Snapshot)| {
                 let saved = decode_chain(snapshot.bytes(), table.nodes());
@@ -172,16 +172,11 @@ impl WorkerHost for SimulatedWorkshop {
             seed: description.seed,
             ladder: description.ladder,
         };
-        let pace = match description.lockstep {
-            true => SlicePace::Lockstep,
-            false => SlicePace::Free {
-                every: description.exchange_every,
-            },
-        };
         let chains = Stepped {
             chains: BTreeMap::new(),
             settings: SliceSettings {
-                pace,
+                pace: description.pace,
+                exchange_every: description.exchange_every,
                 slice_evaluations: description.round_evaluations,
                 target: description.target,
             },

@@ -3,7 +3,9 @@
 
 use crate::link::{Joined, Link, LinkError};
 use bytes::Bytes;
-use rlbayes_common::exchange::{Exchange, Hello, Reply, SearchDescription, Snapshot, Welcome};
+use rlbayes_common::exchange::{
+    Exchange, Hello, Pace, Reply, SearchDescription, Snapshot, Welcome,
+};
 use rlbayes_common::ids::{ChainId, WorkerId};
 use rlbayes_proto::convert::{
     WireError, description_from_wire, exchange_to_wire, hello_to_wire, order_from_wire,
@@ -274,7 +276,7 @@ impl Link for GrpcLink {
         search: &SearchDescription,
         mut exchange: Exchange,
     ) -> Result<(), LinkError> {
-        if search.lockstep {
+        if search.pace == Pace::Lockstep {
             // Every round's reports and states are there already.
             exchange.reports.clear();
         }

@@ -9,7 +9,7 @@ use crate::outbox::Outbox;
 use crate::retry::RetryPolicy;
 use rlbayes::chains::ChainMaker;
 use rlbayes_common::exchange::{
-    Answer, ChainOrder, ChainReport, Exchange, Hello, Origin, Reply, RunSequence,
+    Answer, ChainOrder, ChainReport, Exchange, Hello, Origin, Pace, Reply, RunSequence,
     SearchDescription, Welcome,
 };
 use rlbayes_common::failpoint;
@@ -328,7 +328,7 @@ impl<L: Link, W: WorkerHost> Session<'_, L, W> {
                         })
                     });
                 }
-                () = sleep_until(checkpoint_due), if !self.search.lockstep => {
+                () = sleep_until(checkpoint_due), if self.search.pace == Pace::Free => {
                     self.last_checkpoint = Instant::now();
                     self.chains.want_snapshots();
                 }
@@ -342,7 +342,7 @@ impl<L: Link, W: WorkerHost> Session<'_, L, W> {
             return self.last_exchange;
         }
         let sign_of_life = self.last_exchange + self.lease / 3;
-        if self.search.lockstep {
+        if self.search.pace == Pace::Lockstep {
             // One exchange a round: it waits for the others, so all reports should be in it.
             let complete = self
                 .running
@@ -364,11 +364,11 @@ impl<L: Link, W: WorkerHost> Session<'_, L, W> {
 
     /// Keeps a report until it is acknowledged.
     fn note(&mut self, mut report: ChainReport) {
-        if self.search.lockstep && !self.running.contains_key(&report.chain) {
+        if self.search.pace == Pace::Lockstep && !self.running.contains_key(&report.chain) {
             // Another worker replays the round.
             return;
         }
-        if !self.search.lockstep
+        if self.search.pace == Pace::Free
             && let Some(snapshot) = report.snapshot.take()
             && self.running.contains_key(&report.chain)
         {
@@ -394,7 +394,7 @@ impl<L: Link, W: WorkerHost> Session<'_, L, W> {
     fn take_reply(&mut self, reply: Reply) -> Next {
         self.lease = reply.lease.max(Duration::from_millis(1));
         for (chain, sequence, answer) in reply.answers {
-            if !self.outbox.acknowledge(chain, sequence) && self.search.lockstep {
+            if !self.outbox.acknowledge(chain, sequence) && self.search.pace == Pace::Lockstep {
                 // An answer to a report that was answered before.
                 continue;
             }
@@ -403,7 +403,7 @@ impl<L: Link, W: WorkerHost> Session<'_, L, W> {
                     self.running.remove(&chain);
                     self.host.give_up(chain);
                     // What the chain had to say since is still sent: its rows are worth the same.
-                    if self.search.lockstep {
+                    if self.search.pace == Pace::Lockstep {
                         self.outbox.drop_chain(chain);
                     }
                 }
@@ -422,7 +422,8 @@ impl<L: Link, W: WorkerHost> Session<'_, L, W> {
         }
         if let Some(reason) = reply.stopped_by {
             // In lockstep the round that others wait for is finished first.
-            let in_a_round = self.search.lockstep && self.running.values().any(|run| !run.stopped);
+            let in_a_round =
+                self.search.pace == Pace::Lockstep && self.running.values().any(|run| !run.stopped);
             if !in_a_round {
                 return Next::Over(reason);
             }
@@ -436,7 +437,7 @@ impl<L: Link, W: WorkerHost> Session<'_, L, W> {
             let runs = self.running.get(&order.chain);
             // One that was told to stop is begun anew: the coordinator has forgotten its end.
             let goes_on = runs.is_some_and(|run| {
-                !run.stopped && (!self.search.lockstep || run.round == order.sequence)
+                !run.stopped && (self.search.pace == Pace::Free || run.round == order.sequence)
             });
             if goes_on {
                 continue;
@@ -476,7 +477,7 @@ impl<L: Link, W: WorkerHost> Session<'_, L, W> {
                     }
                 },
             };
-            if self.search.lockstep {
+            if self.search.pace == Pace::Lockstep {
                 self.outbox.drop_chain(order.chain);
             } else {
                 let runs = self.runs.entry(order.chain).or_default();
@@ -541,7 +542,7 @@ impl<L: Link, W: WorkerHost> Session<'_, L, W> {
             self.running.remove(&chain);
             self.host.give_up(chain);
             // What it had to say is still sent: it is worth the same, whoever runs the chain.
-            if self.search.lockstep {
+            if self.search.pace == Pace::Lockstep {
                 self.outbox.drop_chain(chain);
             }
             self.chains.answer(chain, Answer::Revoke);
@@ -553,7 +554,7 @@ impl<L: Link, W: WorkerHost> Session<'_, L, W> {
     /// The worker goes before the search is over.
     async fn drain(&mut self, search: &SearchDescription) {
         let last = self.chains.end().await;
-        if self.search.lockstep {
+        if self.search.pace == Pace::Lockstep {
             // A round that was cut short is replayed by another worker.
             self.outbox.clear();
         } else {
@@ -565,7 +566,7 @@ impl<L: Link, W: WorkerHost> Session<'_, L, W> {
     /// The search is over.
     async fn finish(&mut self, search: &SearchDescription) {
         let last = self.chains.end().await;
-        if self.search.lockstep {
+        if self.search.pace == Pace::Lockstep {
             self.outbox.clear();
         }
         last.into_iter().for_each(|report| self.note(report));
@@ -577,7 +578,7 @@ impl<L: Link, W: WorkerHost> Session<'_, L, W> {
     async fn leave(&mut self, search: &SearchDescription) {
         loop {
             // In lockstep the states of the end, which are no reports of a round.
-            let exchange = match self.search.lockstep {
+            let exchange = match self.search.pace == Pace::Lockstep {
                 true => self.exchange_of(self.outbox.reports().cloned().collect()),
                 false => self.make_exchange(),
             };
@@ -621,7 +622,7 @@ impl<L: Link, W: WorkerHost> Session<'_, L, W> {
     async fn checkpoint_all(&mut self) {
         for report in self.chains.end().await {
             if let Some(snapshot) = &report.snapshot
-                && !self.search.lockstep
+                && self.search.pace == Pace::Free
             {
                 self.host.keep(report.chain, snapshot);
             }

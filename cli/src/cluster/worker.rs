@@ -16,7 +16,7 @@ use rlbayes::chains::{Belongs, ChainFolder};
 use rlbayes::machine;
 use rlbayes::memory_layout::MemoryLayout;
 use rlbayes_common::data::Table;
-use rlbayes_common::exchange::{SearchDescription, Snapshot};
+use rlbayes_common::exchange::{Pace, SearchDescription, Snapshot};
 use rlbayes_common::graph::Dag;
 use rlbayes_common::ids::{ChainId, Incarnation, SearchId};
 use rlbayes_common::io::write_whole;
@@ -331,7 +331,9 @@ impl Host {
         let settings = [("search".to_owned(), search.id.to_string())];
         let warn = |warning| tracing::warn!("{warning}");
         match folder.belongs_to(&settings) {
-            Belongs::Here if !search.lockstep => self.chains = folder.read(search.nodes, warn),
+            Belongs::Here if search.pace == Pace::Free => {
+                self.chains = folder.read(search.nodes, warn)
+            }
             Belongs::Here | Belongs::Elsewhere(_) => {
                 self.chains.clear();
                 if let Err(error) = folder.clear() {

@@ -1,10 +1,10 @@
 //! What workers are told: their chains, and how these go on.
 
 use super::chains::Held;
-use super::plan::{ChainCount, Pace};
+use super::plan::ChainCount;
 use super::{Refusal, State, WHOEVER};
 use rlbayes_common::exchange::{
-    Answer, ChainCounters, ChainOrder, ChainStatus, Exchange, Origin, Reply, Welcome,
+    Answer, ChainCounters, ChainOrder, ChainStatus, Exchange, Origin, Pace, Reply, Welcome,
 };
 use rlbayes_common::ids::{ChainId, Incarnation, WorkerId};
 

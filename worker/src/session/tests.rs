@@ -139,7 +139,7 @@ fn maker() -> ChainMaker {
 /// Runs a test with a session of a worker that runs a number of chains.
 fn with_session<T>(
     link: &Noting,
-    lockstep: bool,
+    pace: Pace,
     chains: u32,
     test: impl FnOnce(&mut Session<'_, Noting, NoWorkshop>) -> T,
 ) -> T {
@@ -159,7 +159,7 @@ fn with_session<T>(
         link,
         host: &mut NoWorkshop,
         search: SearchDescription {
-            lockstep,
+            pace,
             ..description()
         },
         maker: maker(),
@@ -268,7 +268,7 @@ fn note_many(session: &mut Session<'_, Noting, NoWorkshop>) {
 
 #[test]
 fn an_exchange_is_filled_up_to_its_limit_with_the_best_row_first_and_the_rest_follows() {
-    with_session(&Noting::default(), false, CHAINS, |session| {
+    with_session(&Noting::default(), Pace::Free, CHAINS, |session| {
         note_many(session);
         let (mut told, mut exchanges) = (0, 0);
         while !session.outbox.is_empty() {
@@ -288,7 +288,7 @@ fn an_exchange_is_filled_up_to_its_limit_with_the_best_row_first_and_the_rest_fo
 
 #[test]
 fn lockstep_reports_that_are_not_answered_take_turns() {
-    with_session(&Noting::default(), true, CHAINS, |session| {
+    with_session(&Noting::default(), Pace::Lockstep, CHAINS, |session| {
         note_many(session);
         let mut told = std::collections::BTreeSet::new();
         for _ in 0..20 {
@@ -303,7 +303,7 @@ fn lockstep_reports_that_are_not_answered_take_turns() {
 
 #[test]
 fn more_reports_than_an_exchange_may_have_are_told_in_parts() {
-    with_session(&Noting::default(), false, 5000, |session| {
+    with_session(&Noting::default(), Pace::Free, 5000, |session| {
         let empty = Structure::from_edges(1, []).unwrap();
         for chain in 0..5000 {
             session.note(report(chain, 0, &[], &empty));
@@ -314,7 +314,7 @@ fn more_reports_than_an_exchange_may_have_are_told_in_parts() {
 
 #[test]
 fn rows_that_are_too_large_for_a_report_leave_room_for_the_newest() {
-    with_session(&Noting::default(), false, 1, |session| {
+    with_session(&Noting::default(), Pace::Free, 1, |session| {
         let structure = large();
         // 500 rows of 4.5 KB in reports that pile up.
         for sequence in 0..50u32 {
@@ -332,7 +332,7 @@ fn rows_that_are_too_large_for_a_report_leave_room_for_the_newest() {
 /// A chain that left its best row for others stalls on many of them while nobody listens.
 #[test]
 fn the_best_row_is_told_however_many_come_after_it() {
-    with_session(&Noting::default(), false, 1, |session| {
+    with_session(&Noting::default(), Pace::Free, 1, |session| {
         let empty = Structure::from_edges(1, []).unwrap();
         session.note(report(0, 0, &[-1.0], &empty));
         for sequence in 1..200 {
@@ -352,7 +352,7 @@ fn the_best_row_is_told_however_many_come_after_it() {
 /// The reports and counters of a chain that comes back are not those of its first run here.
 #[test]
 fn a_chain_that_comes_back_has_another_run() {
-    with_session(&Noting::default(), false, 0, |session| {
+    with_session(&Noting::default(), Pace::Free, 0, |session| {
         let empty = Structure::from_edges(1, []).unwrap();
         let order = ChainOrder {
             chain: ChainId(0),
@@ -385,7 +385,7 @@ fn who_leaves_tells_everything_in_parts() {
             knows_nobody,
             ..Noting::default()
         };
-        with_session(&link, false, CHAINS, |session| {
+        with_session(&link, Pace::Free, CHAINS, |session| {
             note_many(session);
             let search = session.search.clone();
             block_on(session.leave(&search));
@@ -400,7 +400,7 @@ fn who_leaves_tells_everything_in_parts() {
 
 #[test]
 fn rows_that_a_chain_found_before_it_was_released_are_still_told() {
-    with_session(&Noting::default(), false, 1, |session| {
+    with_session(&Noting::default(), Pace::Free, 1, |session| {
         let empty = Structure::from_edges(1, []).unwrap();
         session.note(report(0, 0, &[-9.0], &empty));
         let first = session.make_exchange();
@@ -434,7 +434,7 @@ fn a_worker_that_fetches_a_state_drains_when_it_is_told_to() {
             seeds: None,
         },
     };
-    let end = with_session(&link, true, 0, |session| {
+    let end = with_session(&link, Pace::Lockstep, 0, |session| {
         block_on(async {
             let shutdown = pin!(sleep(Duration::from_secs(1)));
             timeout(Duration::from_secs(30), session.work(vec![order], shutdown)).await
