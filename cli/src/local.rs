@@ -10,15 +10,15 @@ use rlbayes::journal::Journal;
 use rlbayes_common::exchange::{
     Exchange, Hello, Pace, Reply, SearchDescription, Snapshot, Welcome,
 };
-use rlbayes_common::ids::{ChainId, Incarnation, SearchId};
+use rlbayes_common::ids::{ChainId, Incarnation};
 use rlbayes_common::search::{Problem, SavedChain, StoppedBy};
 use rlbayes_coordinator::event_loop::{
     AskError, EventLoop, Handle, Observer, Published, Until, Writing,
 };
-use rlbayes_worker::host::WorkerHost;
+use rlbayes_worker::host::{Opened, WorkerHost};
 use rlbayes_worker::link::{Joined, Link, LinkError};
-use rlbayes_worker::retry::RetryPolicy;
-use rlbayes_worker::session::{self, SessionError, SessionSettings};
+use rlbayes_worker::session::{self, SessionSettings};
+use rlbayes_worker::state::{Held, OpenError};
 use rlbayes_worker::thread_chains::ThreadChains;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -274,8 +274,7 @@ impl WorkerHost for LocalHost {
         &mut self,
         _link: &impl Link,
         joined: &Joined,
-        _tries: &mut RetryPolicy,
-    ) -> Result<Option<(ChainMaker, ThreadChains)>, SessionError> {
+    ) -> Result<Opened<ThreadChains>, OpenError> {
         let settings = slice_settings(&joined.search);
         let threads = ThreadChains::start(
             self.threads,
@@ -283,26 +282,26 @@ impl WorkerHost for LocalHost {
             settings,
             Arc::clone(&self.halt),
         )
-        .map_err(|error| SessionError::Host(format!("cannot start a thread: {error}")))?;
-        Ok(Some((self.maker.clone(), threads)))
+        .map_err(|error| OpenError::Host(format!("cannot start a thread: {error}")))?;
+        Ok(Opened {
+            maker: self.maker.clone(),
+            chains: threads,
+            checkpoints: std::mem::take(&mut self.chains),
+        })
     }
 
-    fn checkpointed(&mut self, chain: ChainId) -> Option<SavedChain> {
-        self.chains.remove(&chain)
+    fn held(&self) -> Held {
+        Held::default()
     }
 
-    fn holds(&self) -> (Vec<ChainId>, Option<SearchId>) {
-        (Vec::new(), None)
-    }
-
-    fn keep(&mut self, chain: ChainId, snapshot: &Snapshot) {
+    fn keep_checkpoint(&mut self, chain: ChainId, snapshot: &Snapshot) {
         if let Some(folder) = &self.folder {
             keep_chain(folder, chain, snapshot, &mut self.refused);
         }
     }
 
-    /// There are no others in this process.
-    fn give_up(&mut self, _chain: ChainId) {}
+    /// There are no other workers in this process.
+    fn drop_checkpoint(&mut self, _chain: ChainId) {}
 }
 
 /// Writes a chain; a disk that refuses is said once.

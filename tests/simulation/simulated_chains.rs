@@ -7,14 +7,13 @@ use rlbayes::chains::{RunningChain, SliceSettings};
 use rlbayes_common::exchange::{Answer, ChainOrder, ChainReport, Pace, Snapshot, WorkerStatistics};
 use rlbayes_common::ids::{ChainId, SearchId, Seed};
 use rlbayes_common::random::Random;
-use rlbayes_common::search::{Chain, Problem, SavedChain};
+use rlbayes_common::search::{Chain, Problem};
 use rlbayes_common::snapshot::decode_chain;
 use rlbayes_worker::chains::Chains;
 use rlbayes_worker::data_store::DataStore;
-use rlbayes_worker::host::WorkerHost;
+use rlbayes_worker::host::{Opened, WorkerHost};
 use rlbayes_worker::link::{Joined, Link};
-use rlbayes_worker::retry::RetryPolicy;
-use rlbayes_worker::session::SessionError;
+use rlbayes_worker::state::{Held, OpenError};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -133,8 +132,6 @@ pub(crate) struct SimulatedWorkshop {
     /// The problem of all workers on the host: a process shares its caches.
     pub(crate) problem: Rc<RefCell<Option<Arc<Problem>>>>,
     pub(crate) draws: Seed,
-    /// Checkpoints that were read when the search was opened.
-    pub(crate) read: BTreeMap<ChainId, SavedChain>,
 }
 
 impl WorkerHost for SimulatedWorkshop {
@@ -144,22 +141,19 @@ impl WorkerHost for SimulatedWorkshop {
         &mut self,
         link: &impl Link,
         joined: &Joined,
-        tries: &mut RetryPolicy,
-    ) -> Result<Option<(ChainMaker, Stepped)>, SessionError> {
+    ) -> Result<Opened<Stepped>, OpenError> {
         let description = &joined.search;
         let data = DataStore::open(None).unwrap();
-        let Some(table) = data.fetch(link, description, tries).await? else {
-            return Ok(None);
-        };
-        let table = Arc::new(table);
+        let table = Arc::new(data.fetch(link, description).await?);
         self.kept.borrow_mut().search = Some(description.id);
+        let mut checkpoints = BTreeMap::new();
         if description.pace == Pace::Free {
             let kept = self.kept.borrow();
             let read = |(&chain, snapshot): (&ChainId, &Snapshot)| {
                 let saved = decode_chain(snapshot.bytes(), table.nodes());
                 (chain, saved.expect("a checkpoint is whole"))
             };
-            self.read = kept.chains.iter().map(read).collect();
+            checkpoints = kept.chains.iter().map(read).collect();
         }
         let problem = Arc::clone(
             self.problem
@@ -183,27 +177,29 @@ impl WorkerHost for SimulatedWorkshop {
             begun: Instant::now(),
             random: Random::new(self.draws),
         };
-        Ok(Some((maker, chains)))
+        Ok(Opened {
+            maker,
+            chains,
+            checkpoints,
+        })
     }
 
-    fn checkpointed(&mut self, chain: ChainId) -> Option<SavedChain> {
-        self.read.remove(&chain)
-    }
-
-    fn holds(&self) -> (Vec<ChainId>, Option<SearchId>) {
+    fn held(&self) -> Held {
         let kept = self.kept.borrow();
-        (kept.chains.keys().copied().collect(), kept.search)
+        Held {
+            chains: kept.chains.keys().copied().collect(),
+            search: kept.search,
+        }
     }
 
-    fn keep(&mut self, chain: ChainId, snapshot: &Snapshot) {
+    fn keep_checkpoint(&mut self, chain: ChainId, snapshot: &Snapshot) {
         if self.keeps {
             let chains = &mut self.kept.borrow_mut().chains;
             chains.insert(chain, snapshot.clone());
         }
     }
 
-    fn give_up(&mut self, chain: ChainId) {
-        self.read.remove(&chain);
+    fn drop_checkpoint(&mut self, chain: ChainId) {
         self.kept.borrow_mut().chains.remove(&chain);
     }
 }

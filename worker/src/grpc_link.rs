@@ -142,28 +142,7 @@ impl Link for GrpcLink {
                 rlbayes_proto::PROTOCOL_VERSION
             )));
         }
-        let search = reply
-            .search
-            .ok_or(WireError::Missing("search"))
-            .and_then(description_from_wire)
-            .map_err(nonsense)?;
-        let nodes = search.nodes;
-        let orders = reply
-            .orders
-            .iter()
-            .map(|order| order_from_wire(order, nodes))
-            .collect::<Result<_, _>>()
-            .map_err(nonsense)?;
-        Ok(Joined {
-            chains: reply.chains.into_iter().map(ChainId).collect(),
-            welcome: Welcome {
-                worker: WorkerId(reply.worker),
-                lease: Duration::from_millis(reply.lease_millis),
-                orders,
-                stopped_by: rlbayes_common::search::StoppedBy::from_name(&reply.stopped_by),
-            },
-            search,
-        })
+        joined_from_wire(reply)
     }
 
     async fn fetch_data(&self, search: &SearchDescription) -> Result<Vec<u8>, LinkError> {
@@ -295,6 +274,35 @@ impl Link for GrpcLink {
     fn least_pause(&self) -> Duration {
         LEAST_PAUSE
     }
+}
+
+/// Reads what a worker gets when it joins.
+///
+/// # Errors
+/// If the reply makes no sense.
+pub fn joined_from_wire(reply: v1::JoinReply) -> Result<Joined, LinkError> {
+    let search = reply
+        .search
+        .ok_or(WireError::Missing("search"))
+        .and_then(description_from_wire)
+        .map_err(nonsense)?;
+    let nodes = search.nodes;
+    let orders = reply
+        .orders
+        .iter()
+        .map(|order| order_from_wire(order, nodes))
+        .collect::<Result<_, _>>()
+        .map_err(nonsense)?;
+    Ok(Joined {
+        chains: reply.chains.into_iter().map(ChainId).collect(),
+        welcome: Welcome {
+            worker: WorkerId(reply.worker),
+            lease: Duration::from_millis(reply.lease_millis),
+            orders,
+            stopped_by: rlbayes_common::search::StoppedBy::from_name(&reply.stopped_by),
+        },
+        search,
+    })
 }
 
 fn timed<T>(message: T, limit: Duration) -> Request<T> {
