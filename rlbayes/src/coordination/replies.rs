@@ -4,7 +4,8 @@ use super::chains::Held;
 use super::plan::ChainCount;
 use super::{Refusal, State, WHOEVER};
 use rlbayes_common::exchange::{
-    Answer, ChainCounters, ChainOrder, ChainStatus, Exchange, Origin, Pace, Reply, Welcome,
+    Answer, ChainCounters, ChainOrder, ChainStatus, Exchange, Origin, Pace, Reply, RunSequence,
+    Welcome,
 };
 use rlbayes_common::ids::{ChainId, Incarnation, WorkerId};
 
@@ -80,9 +81,10 @@ impl State {
         let Some(chain) = self.chains.get(&id) else {
             return Some(Answer::Revoke);
         };
+        let by = RunSequence::of(sequence).counted_as(incarnation);
         let given = chain.answered.as_ref().filter(|last| {
             last.sequence == sequence
-                && (self.plan.pace == Pace::Lockstep || last.incarnation == incarnation)
+                && (self.plan.pace == Pace::Lockstep || last.incarnation == by)
         });
         match given {
             // In lockstep the answer belongs to the chain, and the chain to its holder.

@@ -560,6 +560,20 @@ fn counters_of_two_runs_in_one_worker_process_add_up() {
     assert_eq!(tell(5, 1, 0, 50), 780);
 }
 
+/// Without an answer its worker would send the report again and again, and the chain get no seeds.
+#[test]
+fn a_chain_that_came_back_to_a_worker_process_is_answered() {
+    let mut driven = Driven::new(plan(Pace::Free, endless()));
+    let worker = driven.join(0, 1);
+    for sequence in [0, RunSequence::first(1), RunSequence::first(1) + 1] {
+        let reports = vec![report(0, sequence, 10, &[])];
+        let first = driven.exchange(1, &worker, 1, reports.clone()).unwrap();
+        assert_eq!(answered(&first), [0], "report {sequence}");
+        let again = driven.exchange(2, &worker, 1, reports).unwrap();
+        assert_eq!(again.answers, first.answers, "the same answer again");
+    }
+}
+
 #[test]
 fn only_a_chain_that_wants_seeds_gets_them_and_lonely_ones_never_do() {
     for (cooperation, finder, wants, gets) in [
