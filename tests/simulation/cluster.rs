@@ -4,7 +4,7 @@
 use crate::disk::Disk;
 use crate::laws::{Witness, WitnessedLink};
 use crate::search::Search;
-use crate::simulated_chains::{Kept, SimulatedWorkshop};
+use crate::simulated_chains::{Kept, SimulatedHost};
 use rlbayes::coordination::State;
 use rlbayes::journal::{Journal, JournalError};
 use rlbayes_common::ids::{Incarnation, Seed};
@@ -211,7 +211,7 @@ impl WorkerHost {
                 give_up_after: None,
                 checkpoint_every: Duration::from_secs(5),
             };
-            let mut host = SimulatedWorkshop {
+            let mut host = SimulatedHost {
                 kept: Rc::clone(&kept),
                 keeps,
                 problem: Rc::clone(&problem),

@@ -125,7 +125,7 @@ pub(crate) struct Kept {
 }
 
 /// Where the chains of one worker are made.
-pub(crate) struct SimulatedWorkshop {
+pub(crate) struct SimulatedHost {
     pub(crate) kept: Rc<RefCell<Kept>>,
     /// Whether the worker has a state folder.
     pub(crate) keeps: bool,
@@ -134,7 +134,7 @@ pub(crate) struct SimulatedWorkshop {
     pub(crate) draws: Seed,
 }
 
-impl WorkerHost for SimulatedWorkshop {
+impl WorkerHost for SimulatedHost {
     type Chains = Stepped;
 
     async fn open(

@@ -246,13 +246,13 @@ impl SessionState {
                     }
                     Err(error) => return self.call_failed(now, working, error, actions),
                 };
-                Self::told(working, next, actions)
+                Self::answered(working, next, actions)
             }
             (Event::Joined(joined), Some(Call::Join)) => match joined {
                 Ok(joined) => {
                     self.succeeded(LogEvent::Back, actions);
                     let next = working.take_welcome(*joined, actions);
-                    Self::told(working, next, actions)
+                    Self::answered(working, next, actions)
                 }
                 Err(error) => self.call_failed(now, working, error, actions),
             },
@@ -281,7 +281,7 @@ impl SessionState {
     }
 
     /// The coordinator has answered a call.
-    fn told(mut working: Box<Working>, next: Next, actions: &mut Vec<Action>) -> Phase {
+    fn answered(mut working: Box<Working>, next: Next, actions: &mut Vec<Action>) -> Phase {
         match next {
             Next::Over(reason) => end_chains(working, Then::Leave(End::Finished(reason)), actions),
             Next::AnotherSearch => end_chains(working, Then::Join, actions),

@@ -1,0 +1,60 @@
+//! What a coordinator has on its disk: what its commands have stored.
+
+use rlbayes::coordination::{Command, Progress, SearchPlan, State, Stored};
+use rlbayes_common::elite::{EliteRow, Found, Pool};
+use rlbayes_common::exchange::StoredChain;
+use rlbayes_common::graph::StructureKey;
+use rlbayes_common::ids::ChainId;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+#[derive(Default)]
+pub(crate) struct Journal {
+    rows: BTreeMap<(ChainId, u8, StructureKey), (Found, EliteRow)>,
+    chains: BTreeMap<ChainId, StoredChain>,
+    progress: Progress,
+}
+
+impl Journal {
+    /// Stores what is to be stored, as the event loop does.
+    pub(crate) fn store(&mut self, now: Duration, state: &State, commands: Vec<Command>) {
+        for command in commands {
+            match command {
+                Command::StoreRows(rows) => {
+                    for (chain, found, row) in rows {
+                        let key = state.pool().keying().key(&row);
+                        let key = (chain, u8::from(found == Found::Stalled), key);
+                        self.rows.insert(key, (found, row));
+                    }
+                }
+                Command::StoreOverall(rows) => panic!("{rows:?} of a chain that nobody knows"),
+                Command::StoreChain(chain, stored) => {
+                    self.chains.insert(chain, stored);
+                }
+                Command::StoreProgress => self.progress = state.progress(now),
+                Command::Record(_) | Command::Worker(..) | Command::Halt | Command::Finished(_) => {
+                }
+            }
+        }
+    }
+
+    /// Drops rows that the pool has dropped.
+    pub(crate) fn clear(&mut self, pool: &Pool) {
+        let rows = pool.rows().into_iter();
+        let keys: Vec<StructureKey> = rows.map(|row| pool.keying().key(row)).collect();
+        self.rows.retain(|(_, _, key), _| keys.contains(key));
+    }
+
+    pub(crate) fn recovered(&self, plan: SearchPlan) -> State {
+        let mut pool = Pool::new(plan.keying);
+        for (&(chain, ..), (found, row)) in &self.rows {
+            pool.merge(chain, *found, row);
+        }
+        let stored = Stored {
+            pool,
+            progress: self.progress.clone(),
+            chains: self.chains.clone(),
+        };
+        State::recovered(plan, stored)
+    }
+}
