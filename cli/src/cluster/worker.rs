@@ -7,21 +7,16 @@ use super::shutdown::Shutdown;
 use super::{block_on, drain, heartbeat_file};
 use crate::args::TableArgs;
 use crate::failure::Failure;
-use crate::local::{keep_chain, slice_settings};
 use crate::terminal::Say;
 use crate::units::{parse_size, parse_time};
 use clap::Args;
 use rlbayes::chains::ChainMaker;
 use rlbayes::chains::{Belongs, ChainFolder};
-use rlbayes::machine;
-use rlbayes::memory_layout::MemoryLayout;
-use rlbayes_common::data::Table;
+use rlbayes::{SearchRequest, Table, machine};
 use rlbayes_common::exchange::{SearchDescription, Snapshot};
-use rlbayes_common::graph::Dag;
 use rlbayes_common::ids::{ChainId, Incarnation, SearchId};
 use rlbayes_common::io::write_whole;
-use rlbayes_common::score::Scorer;
-use rlbayes_common::search::{Constraints, Problem, SavedChain};
+use rlbayes_common::search::SavedChain;
 use rlbayes_proto::convert::{MOST_HOST_BYTES, MOST_THREADS};
 use rlbayes_worker::data_store::DataStore;
 use rlbayes_worker::grpc_link::GrpcLink;
@@ -49,7 +44,7 @@ pub(crate) struct WorkerArgs {
     /// Threads [default: all cores]
     #[arg(long, value_name = "T")]
     threads: Option<u32>,
-    /// Folder that keeps the table and the chains: after a restart they go on
+    /// Folder that keeps the table and the chains: after a restart they continue
     #[arg(long, value_name = "DIR")]
     state: Option<PathBuf>,
     /// The table itself, so that it need not be fetched; it must be the coordinator's
@@ -109,7 +104,7 @@ pub(crate) fn worker(args: &WorkerArgs) -> Result<(), Failure> {
     let given = match &args.data {
         Some(path) => {
             let say = Say::new(false);
-            let (table, _) = args.table.load(path, |warning| say.warn(path, warning))?;
+            let table = args.table.load(path, |warning| say.warn(path, warning))?;
             Some((path.clone(), table))
         }
         None => None,
@@ -261,7 +256,7 @@ fn incarnations(state: Option<&Path>) -> (Incarnation, Option<Incarnation>) {
     let before = std::fs::read_to_string(&path).ok();
     let before = before.and_then(|text| u64::from_str_radix(text.trim(), 16).ok());
     if let Err(error) = write_whole(&path, format!("{:016x}\n", incarnation.0).as_bytes()) {
-        tracing::warn!(%error, "the worker's number cannot be saved; the search goes on");
+        tracing::warn!(%error, "the worker's number cannot be saved; the search continues");
     }
     (incarnation, before.filter(|&n| n != 0).map(Incarnation))
 }
@@ -278,7 +273,7 @@ fn host_name() -> String {
 struct Host {
     threads: u32,
     memory: usize,
-    given: Option<(PathBuf, Arc<Table>)>,
+    given: Option<(PathBuf, Table)>,
     data: DataStore,
     folder: Option<ChainFolder>,
     chains: BTreeMap<ChainId, SavedChain>,
@@ -305,10 +300,10 @@ impl Host {
         link: &impl Link,
         search: &SearchDescription,
         tries: &mut RetryPolicy,
-    ) -> Result<Option<Arc<Table>>, SessionError> {
+    ) -> Result<Option<Table>, SessionError> {
         if let Some((path, table)) = &self.given {
-            if table.fingerprint() == search.data_fingerprint {
-                return Ok(Some(Arc::clone(table)));
+            if table.data().fingerprint() == search.data_fingerprint {
+                return Ok(Some(table.clone()));
             }
             return Err(SessionError::Host(format!(
                 "{}: this is not the coordinator's table (expected the same rows, read with the same flags)",
@@ -317,10 +312,10 @@ impl Host {
         }
         let warn = |warning| tracing::warn!("{warning}");
         if let Some(table) = self.data.find(search, warn) {
-            return Ok(Some(Arc::new(table)));
+            return Ok(Some(Table::from_data("", table)));
         }
         let fetched = self.data.fetch(link, search, tries).await?;
-        Ok(fetched.map(Arc::new))
+        Ok(fetched.map(|table| Table::from_data("", table)))
     }
 
     /// Reads the chains that a state folder has of this search; those of another are dropped.
@@ -341,7 +336,7 @@ impl Host {
             Belongs::Unknown => folder.set_aside("nothing tells which search it belongs to", warn),
         }
         if let Err(error) = folder.begin(&settings) {
-            tracing::warn!(%error, "the state cannot be saved; the search goes on");
+            tracing::warn!(%error, "the state cannot be saved; the search continues");
         }
     }
 }
@@ -361,37 +356,17 @@ impl WorkerHost for Host {
         let Some(table) = self.table(link, search, tries).await? else {
             return Ok(None);
         };
-        let constraints =
-            Constraints::new(&table, &search.constraints).map_err(|error| host(&error))?;
-        let start = Dag::from_edges(table.nodes(), search.start.iter().copied())
-            .map_err(|error| host(&error))?;
-        if !constraints.hold_for(&start) {
-            return Err(host(&"the start network breaks the constraints"));
-        }
-        let layout = MemoryLayout::new(&table, search.score, &search.spec, self.memory);
         let chains = u32::try_from(joined.chains.len())
             .unwrap_or(u32::MAX)
             .max(1);
-        if layout.most_chains < chains {
-            tracing::warn!(
-                chains,
-                fits = layout.most_chains,
-                "there is not enough memory for these chains; the caches are small"
-            );
-        }
-        let scorer = Scorer::new(table, search.score);
-        let problem = Problem::new(scorer, constraints, start, layout.caches(chains));
-        let maker = ChainMaker {
-            problem: Arc::new(problem),
-            spec: search.spec,
-            seed: search.seed,
-            ladder: search.ladder,
-        };
+        let request = SearchRequest::assigned(&table, search, chains, self.threads, self.memory)
+            .map_err(|error| host(&error))?;
+        let maker = request.chain_maker(request.problem());
         self.open_folder(search);
         let threads = ThreadChains::start(
             self.threads,
             maker.clone(),
-            slice_settings(search),
+            request.slices(),
             Arc::default(),
         )
         .map_err(|error| host(&format!("cannot start a thread: {error}")))?;
@@ -422,7 +397,7 @@ impl WorkerHost for Host {
 
     fn keep(&mut self, chain: ChainId, snapshot: &Snapshot) {
         if let Some(folder) = &self.folder {
-            keep_chain(folder, chain, snapshot, &mut self.refused);
+            folder.keep(chain, snapshot, &mut self.refused);
         }
     }
 
