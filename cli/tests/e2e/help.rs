@@ -1,10 +1,4 @@
-//! Every command explains itself. Having a test here also makes `cargo test --workspace` build the
-//! program that the tests from outside run.
-
-#![expect(
-    clippy::unwrap_used,
-    reason = "helpers of tests, which clippy takes for code that is not a test"
-)]
+//! Every command explains itself.
 
 use std::process::Command;
 

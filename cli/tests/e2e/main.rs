@@ -12,6 +12,7 @@ mod constraints;
 mod determinism;
 mod faults;
 mod formats;
+mod help;
 mod hostile;
 mod json;
 mod limits;
