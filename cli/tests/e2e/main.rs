@@ -5,6 +5,9 @@
     reason = "helpers of tests, which clippy takes for code that is not a test"
 )]
 
+use rlbayes_tests::{Cluster, Program, Ran, Running};
+use std::ffi::OsStr;
+
 mod bad_inputs;
 mod cluster;
 mod cluster_flags;
@@ -21,3 +24,34 @@ mod paper_bench;
 mod resume;
 mod scores;
 mod security;
+
+/// The program of this package, with failpoints.
+const PROGRAM: Program = Program::at(env!("CARGO_BIN_EXE_rlbayes"));
+
+/// Runs the program to its end.
+fn rlbayes<I>(args: I) -> Ran
+where
+    I: IntoIterator,
+    I::Item: AsRef<OsStr>,
+{
+    PROGRAM.run(args)
+}
+
+/// Starts the program with an empty stdin.
+fn start<I>(args: I) -> Running
+where
+    I: IntoIterator,
+    I::Item: AsRef<OsStr>,
+{
+    PROGRAM.start(args)
+}
+
+/// Starts a coordinator for a table of the `data` folder, with short leases.
+fn start_cluster(table: &str, flags: &[&str]) -> Cluster {
+    Cluster::start(PROGRAM, table, flags)
+}
+
+/// Makes the folders of a cluster; nothing runs yet.
+fn prepare_cluster(table: &str, flags: &[&str]) -> Cluster {
+    Cluster::prepare(PROGRAM, table, flags)
+}
