@@ -3,13 +3,14 @@
 //! for it), the run ends with the right result, and everybody who should exit did.
 
 use crate::cluster::alive;
+use crate::{prepare_cluster, rlbayes, start_cluster};
 use rlbayes::journal::Journal;
 use rlbayes_common::elite::{EliteRow, Keying, Pool};
 use rlbayes_proto::convert::row_from_wire;
 use rlbayes_proto::v1;
 use rlbayes_tests::peer::{Peer, hello, report, true_row};
 use rlbayes_tests::{
-    Cluster, Proxy, Ran, Running, SOON, Way, aborted, killed, rlbayes, wait_for_file, wait_until,
+    Cluster, Proxy, Ran, Running, SOON, Way, aborted, killed, wait_for_file, wait_until,
 };
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -51,7 +52,7 @@ fn end(cluster: &mut Cluster, workers: Vec<Running>) {
 fn a_worker_killed_at(step: &str) {
     // Nobody misses it before it comes back, so that its chains are still its own.
     let flags = [&ENDLESS[..], &["--lease", "1h"]].concat();
-    let mut cluster = Cluster::start("alarm.csv", &flags);
+    let mut cluster = start_cluster("alarm.csv", &flags);
     let other = cluster.worker("other");
     let url = cluster.url();
     aborted(cluster.worker_with("unlucky", &url, &[], &fails_at(step)));
@@ -117,7 +118,7 @@ fn a_lockstep_worker_killed_at(step: &str) {
     let mut learn = vec!["learn", table.to_str().unwrap(), "--json", "--threads", "1"];
     learn.extend(LOCKSTEP);
     let expected = rlbayes(learn).ok().json();
-    let cluster = Cluster::start("alarm.csv", &LOCKSTEP);
+    let cluster = start_cluster("alarm.csv", &LOCKSTEP);
     let url = cluster.url();
     let first = cluster.worker("first");
     cluster.wait_for("states are stored", |status| status.round >= 2);
@@ -151,7 +152,7 @@ fn a_worker_killed_before_it_stores_a_chain_changes_nothing() {
 
 #[test]
 fn a_worker_that_is_away_at_the_end_hears_of_it_and_exits() {
-    let mut cluster = Cluster::start("alarm.csv", &ENDLESS);
+    let mut cluster = start_cluster("alarm.csv", &ENDLESS);
     let proxy = Proxy::before(cluster.port());
     let far = cluster.worker_with("far", &proxy.url(), &[], &[]);
     let near = cluster.worker("near");
@@ -168,7 +169,7 @@ fn a_worker_that_is_away_at_the_end_hears_of_it_and_exits() {
 }
 
 fn the_coordinator_killed_at(steps: &[&str]) {
-    let mut cluster = Cluster::prepare("alarm.csv", &ENDLESS);
+    let mut cluster = prepare_cluster("alarm.csv", &ENDLESS);
     let workers = vec![cluster.worker("first"), cluster.worker("second")];
     for step in steps {
         cluster.start_coordinator(&fails_at(step));
@@ -239,7 +240,7 @@ fn a_coordinator_killed_while_it_writes_results_writes_them_again() {
 #[test]
 fn every_row_that_was_acknowledged_outlives_kills_at_every_step() {
     const ASIA: &str = "asia_n1000_s1.csv.gz";
-    let mut cluster = Cluster::prepare(ASIA, &["--chains", "2", "--time", "1h", "--lease", "1h"]);
+    let mut cluster = prepare_cluster(ASIA, &["--chains", "2", "--time", "1h", "--lease", "1h"]);
     // Fewer than the pool holds over all chains, and no two of one class.
     let edges = (0..8).flat_map(|to| (0..to).map(move |from| (from, to)));
     let networks = edges.flat_map(|edge| [vec![edge], vec![(0, 1), edge]]);
@@ -305,7 +306,7 @@ fn journalled(state: &Path, nodes: usize) -> Pool {
 
 #[test]
 fn a_search_survives_that_everybody_is_killed_at_once() {
-    let mut cluster = Cluster::start("alarm.csv", &ENDLESS);
+    let mut cluster = start_cluster("alarm.csv", &ENDLESS);
     let workers = [cluster.worker("first"), cluster.worker("second")];
     let before = cluster.wait_for("a best row and checkpoints", |status| {
         status.best_score.is_some() && status.elapsed_seconds > 1.0
@@ -325,7 +326,7 @@ fn a_search_survives_that_everybody_is_killed_at_once() {
 
 #[test]
 fn a_worker_stopped_past_its_lease_takes_part_again_and_its_chains_were_not_lost() {
-    let mut cluster = Cluster::start("alarm.csv", &["--chains", "4", "--time", "1h"]);
+    let mut cluster = start_cluster("alarm.csv", &["--chains", "4", "--time", "1h"]);
     let (paused, other) = (cluster.worker("paused"), cluster.worker("other"));
     cluster.wait_for("both take part", |status| alive(status) == 2);
     paused.signal("STOP");
@@ -346,7 +347,7 @@ fn a_worker_stopped_past_its_lease_takes_part_again_and_its_chains_were_not_lost
 #[test]
 fn a_worker_cut_off_for_half_a_minute_searches_on_and_reports_again() {
     const CUT: Duration = Duration::from_secs(30);
-    let mut cluster = Cluster::start("alarm.csv", &["--chains", "2", "--time", "1h"]);
+    let mut cluster = start_cluster("alarm.csv", &["--chains", "2", "--time", "1h"]);
     let proxy = Proxy::before(cluster.port());
     let worker = cluster.worker_with("far", &proxy.url(), &[], &[]);
     let before = cluster.wait_for("it works", |status| status.evaluations > 0);
@@ -377,7 +378,7 @@ fn a_worker_cut_off_for_half_a_minute_searches_on_and_reports_again() {
 
 #[test]
 fn an_exchange_whose_answer_is_lost_is_sent_again() {
-    let cluster = Cluster::start("alarm.csv", &["--chains", "2", "--time", "1h"]);
+    let cluster = start_cluster("alarm.csv", &["--chains", "2", "--time", "1h"]);
     let proxy = Proxy::before(cluster.port());
     let worker = cluster.worker_with("far", &proxy.url(), &[], &[]);
     for _ in 0..3 {
@@ -400,7 +401,7 @@ fn an_exchange_whose_answer_is_lost_is_sent_again() {
 
 #[test]
 fn bytes_held_in_one_direction_delay_a_worker_and_lose_nothing() {
-    let cluster = Cluster::start("alarm.csv", &["--chains", "2", "--time", "1h"]);
+    let cluster = start_cluster("alarm.csv", &["--chains", "2", "--time", "1h"]);
     let proxy = Proxy::before(cluster.port());
     let worker = cluster.worker_with("far", &proxy.url(), &[], &[]);
     for way in [Way::ToServer, Way::FromServer] {
@@ -458,7 +459,7 @@ fn the_pool_is_rebuilt(cluster: &mut Cluster) {
 
 #[test]
 fn a_journal_that_is_cut_off_is_set_aside_and_workers_rebuild_the_pool() {
-    let mut cluster = Cluster::start("alarm.csv", &["--chains", "2", "--time", "1h"]);
+    let mut cluster = start_cluster("alarm.csv", &["--chains", "2", "--time", "1h"]);
     let worker = cluster.worker("worker");
     wait_for_optimum(&cluster);
     cluster.kill_coordinator();
@@ -473,7 +474,7 @@ fn a_journal_that_is_cut_off_is_set_aside_and_workers_rebuild_the_pool() {
 
 #[test]
 fn a_journal_with_a_flipped_bit_is_noticed_and_workers_rebuild_the_pool() {
-    let mut cluster = Cluster::start("alarm.csv", &["--chains", "2", "--time", "1h"]);
+    let mut cluster = start_cluster("alarm.csv", &["--chains", "2", "--time", "1h"]);
     let worker = cluster.worker("worker");
     wait_for_optimum(&cluster);
     // After a kill the database takes damage at its end for a write that was cut off.
@@ -502,7 +503,7 @@ fn a_journal_with_a_flipped_bit_is_noticed_and_workers_rebuild_the_pool() {
 
 #[test]
 fn a_journal_that_cannot_be_opened_is_refused_in_one_sentence_and_stays() {
-    let cluster = Cluster::prepare("asia_n1000_s1.csv.gz", &["--time", "1h"]);
+    let cluster = prepare_cluster("asia_n1000_s1.csv.gz", &["--time", "1h"]);
     let journal = cluster.state().join("journal.redb");
     fs::create_dir_all(&journal).unwrap();
     let ran = Running::of(cluster.coordinator_command()).wait(SOON);
@@ -514,7 +515,7 @@ fn a_journal_that_cannot_be_opened_is_refused_in_one_sentence_and_stays() {
 
 #[test]
 fn a_second_coordinator_of_the_same_folder_is_refused() {
-    let cluster = Cluster::start("asia_n1000_s1.csv.gz", &["--time", "1h"]);
+    let cluster = start_cluster("asia_n1000_s1.csv.gz", &["--time", "1h"]);
     cluster.wait_for("it serves", |_| true);
     let ran = Running::of(cluster.coordinator_command()).wait(SOON);
     assert_eq!(ran.code, Some(2), "{ran:?}");
@@ -525,7 +526,7 @@ fn a_second_coordinator_of_the_same_folder_is_refused() {
 
 #[test]
 fn a_chain_with_a_flipped_bit_and_one_cut_off_are_set_aside_and_start_from_the_pool() {
-    let mut cluster = Cluster::start("alarm.csv", &ENDLESS);
+    let mut cluster = start_cluster("alarm.csv", &ENDLESS);
     let worker = cluster.worker("worker");
     let state = cluster.path("worker");
     wait_until("all chains are stored", SOON, || {
@@ -549,7 +550,7 @@ fn a_chain_with_a_flipped_bit_and_one_cut_off_are_set_aside_and_start_from_the_p
 
 #[test]
 fn a_table_with_a_flipped_bit_is_fetched_again() {
-    let mut cluster = Cluster::start("alarm.csv", &ENDLESS);
+    let mut cluster = start_cluster("alarm.csv", &ENDLESS);
     let worker = cluster.worker("worker");
     cluster.wait_for("it works", |status| status.evaluations > 0);
     killed(worker);
@@ -614,7 +615,7 @@ fn a_coordinator_whose_disk_is_full_goes_on_says_so_and_recovers() {
         );
         return;
     }
-    let mut cluster = Cluster::prepare("alarm.csv", &["--chains", "2", "--time", "1h"]);
+    let mut cluster = prepare_cluster("alarm.csv", &["--chains", "2", "--time", "1h"]);
     let disk = SmallDisk::mount(&cluster.state(), "16m");
     cluster.start_coordinator(&[]);
     cluster.wait_for("it serves", |status| status.trouble.is_empty());
@@ -663,7 +664,7 @@ fn a_worker_whose_disk_is_full_goes_on_and_says_so() {
         );
         return;
     }
-    let mut cluster = Cluster::start("alarm.csv", &ENDLESS);
+    let mut cluster = start_cluster("alarm.csv", &ENDLESS);
     let disk = SmallDisk::mount(&cluster.path("worker"), "64k");
     let worker = cluster.worker("worker");
     wait_until("it says so", SOON, || {
@@ -683,7 +684,7 @@ fn clocks_that_are_years_apart_do_not_matter() {
         );
         return;
     }
-    let mut cluster = Cluster::start("alarm.csv", &ENDLESS);
+    let mut cluster = start_cluster("alarm.csv", &ENDLESS);
     let url = cluster.url();
     let workers = [("past", "-10y"), ("future", "+10y")].map(|(name, shift)| {
         // The wrapper outlives a kill, and so would what it started.
@@ -710,7 +711,7 @@ fn workers_that_join_and_leave_at_random_do_not_hurt() {
         Some(_) => Duration::from_secs(120),
         None => Duration::from_secs(30),
     };
-    let mut cluster = Cluster::start("asia_n1000_s1.csv.gz", &["--time", "1h"]);
+    let mut cluster = start_cluster("asia_n1000_s1.csv.gz", &["--time", "1h"]);
     cluster.wait_for("it serves", |_| true);
     let mut draw = 1u64;
     let mut next = |most: usize| {
@@ -761,7 +762,7 @@ fn workers_that_join_and_leave_at_random_do_not_hurt() {
 fn an_exchange_that_comes_twice_late_or_out_of_order_counts_once() {
     const ASIA: &str = "asia_n1000_s1.csv.gz";
     let flags = ["--chains", "2", "--time", "1h", "--lease", "1h"];
-    let mut cluster = Cluster::start(ASIA, &flags);
+    let mut cluster = start_cluster(ASIA, &flags);
     cluster.wait_for("it serves", |_| true);
     let mut peer = Peer::join(&cluster.url(), 7);
     let rows = [
@@ -819,7 +820,7 @@ fn an_exchange_that_comes_twice_late_or_out_of_order_counts_once() {
 #[test]
 fn a_late_report_of_a_worker_that_is_gone_still_counts() {
     const ASIA: &str = "asia_n1000_s1.csv.gz";
-    let cluster = Cluster::start(ASIA, &["--chains", "2", "--time", "1h", "--lease", "200ms"]);
+    let cluster = start_cluster(ASIA, &["--chains", "2", "--time", "1h", "--lease", "200ms"]);
     cluster.wait_for("it serves", |_| true);
     let mut peer = Peer::join(&cluster.url(), 7);
     cluster.wait_for("its lease has run out", |status| {

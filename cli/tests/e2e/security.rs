@@ -1,10 +1,9 @@
 //! Tokens and certificates: who has the right one takes part, anybody else is refused at once.
 
+use crate::{PROGRAM, rlbayes, start_cluster};
 use rlbayes_proto::PROTOCOL_VERSION;
 use rlbayes_tests::peer::hello;
-use rlbayes_tests::{
-    Cluster, Running, SOON, block_on, client, other_version_coordinator, own_port, rlbayes, write,
-};
+use rlbayes_tests::{Running, SOON, block_on, client, other_version_coordinator, own_port, write};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
@@ -30,7 +29,7 @@ fn a_wrong_token_is_refused_at_once_with_2_and_the_right_one_works() {
         &http,
         "--http-token",
     ];
-    let mut cluster = Cluster::start(ASIA, &flags);
+    let mut cluster = start_cluster(ASIA, &flags);
     let url = cluster.url();
     rlbayes_tests::wait_until("it serves", SOON, || {
         rlbayes(["health", &url]).code == Some(0)
@@ -159,7 +158,7 @@ fn with_certificates_of_ones_own_only_their_holders_take_part() {
         "--tls-ca",
         &file(&ours, "ca.pem"),
     ];
-    let cluster = Cluster::start(ASIA, &flags);
+    let cluster = start_cluster(ASIA, &flags);
     let url = cluster.url().replace("http://", "https://");
     let authority = file(&ours, "ca.pem");
     let holder = |folder: &str| {
@@ -218,7 +217,7 @@ fn with_certificates_of_ones_own_only_their_holders_take_part() {
 fn a_worker_that_meets_another_protocol_exits_with_4_at_once() {
     let folder = tempfile::tempdir().unwrap();
     let server = other_version_coordinator::coordinator_of_another_version();
-    let mut command = std::process::Command::new(rlbayes_tests::binary());
+    let mut command = PROGRAM.command();
     command
         .args(["worker", "--threads", "1", "--coordinator", &server.url])
         .arg("--state")

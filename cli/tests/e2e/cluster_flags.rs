@@ -2,9 +2,9 @@
 
 use crate::cluster::alive;
 use crate::faults::{SmallDisk, fill, is_root};
+use crate::{PROGRAM, prepare_cluster, rlbayes, start_cluster};
 use rlbayes_tests::{
-    Cluster, Proxy, Running, SOON, Way, binary, data, killed, own_port, rlbayes, wait_for_file,
-    wait_until, write,
+    Proxy, Running, SOON, Way, data, killed, own_port, wait_for_file, wait_until, write,
 };
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -44,7 +44,7 @@ fn metrics_say_what_the_status_says() {
     let http = format!("127.0.0.1:{}", own_port());
     let flags = ["--chains", "2", "--time", "1h", "--http", &http];
     // So large a network that what a chain is sent is new to it.
-    let cluster = Cluster::start("andes_n1000_s1.csv.gz", &flags);
+    let cluster = start_cluster("andes_n1000_s1.csv.gz", &flags);
     let worker = cluster.worker("worker");
     let before = cluster.wait_for("it works", |status| {
         status.exchanges > 3 && status.seeds_entered > 0
@@ -145,7 +145,7 @@ fn other_searches_only_report_and_keep_the_constraints() {
             "--max-parents",
             "2",
         ];
-        let cluster = Cluster::start(ASIA, &flags);
+        let cluster = start_cluster(ASIA, &flags);
         let workers = [cluster.worker("first"), cluster.worker("second")];
         for worker in workers {
             worker.wait(SOON).ok();
@@ -187,7 +187,7 @@ fn other_searches_only_report_and_keep_the_constraints() {
 
 #[test]
 fn a_worker_may_bring_the_table_but_only_the_right_one() {
-    let cluster = Cluster::start(ASIA, &["--time", "1h"]);
+    let cluster = start_cluster(ASIA, &["--time", "1h"]);
     cluster.wait_for("it serves", |_| true);
     let start = |name: &str, table: &str| {
         let table = data(table);
@@ -217,7 +217,7 @@ fn a_worker_may_bring_the_table_but_only_the_right_one() {
 
 #[test]
 fn a_worker_that_waits_takes_part_in_the_next_search_too() {
-    let mut cluster = Cluster::start(ASIA, &["--time", "500ms"]);
+    let mut cluster = start_cluster(ASIA, &["--time", "500ms"]);
     let mut worker = cluster.worker_with("worker", &cluster.url(), &["--when-done", "wait"], &[]);
     cluster.wait_for_end();
     wait_until("it knows", SOON, || {
@@ -238,7 +238,7 @@ fn a_worker_that_waits_takes_part_in_the_next_search_too() {
 
 #[test]
 fn a_worker_that_is_told_to_end_while_it_joins_or_fetches_ends_with_0() {
-    let cluster = Cluster::start("link_n1000_s1.csv.gz", &["--time", "1h"]);
+    let cluster = start_cluster("link_n1000_s1.csv.gz", &["--time", "1h"]);
     cluster.wait_for("it serves", |_| true);
     for (what, bytes) in [("joins", 1), ("fetches", 100_000)] {
         let proxy = Proxy::before(cluster.port());
@@ -260,11 +260,11 @@ fn a_terminal_shows_a_live_view_with_a_curve() {
         );
         return;
     }
-    let cluster = Cluster::start("alarm.csv", &["--time", "1h"]);
+    let cluster = start_cluster("alarm.csv", &["--time", "1h"]);
     let worker = cluster.worker("worker");
     cluster.wait_for("a best row", |status| status.best_score.is_some());
     let mut command = Command::new("script");
-    let watch = format!("{} watch {}", binary().display(), cluster.url());
+    let watch = format!("{} watch {}", PROGRAM.path().display(), cluster.url());
     command.args(["-q", "-e", "-c", &watch, "/dev/null"]);
     command.stdin(Stdio::null());
     let watch = Running::of(command);
@@ -309,7 +309,7 @@ fn results_that_a_full_disk_refuses_are_written_once_there_is_room() {
     if !may_mount() {
         return;
     }
-    let mut cluster = Cluster::prepare(ASIA, &["--time", "1h"]);
+    let mut cluster = prepare_cluster(ASIA, &["--time", "1h"]);
     let disk = SmallDisk::mount(&cluster.path("out"), "1m");
     let filler = cluster.path("out").join("filler");
     fill(&filler);
@@ -341,7 +341,7 @@ fn a_worker_that_is_started_again_on_a_full_disk_takes_part() {
     if !may_mount() {
         return;
     }
-    let cluster = Cluster::start(ASIA, &["--time", "1h"]);
+    let cluster = start_cluster(ASIA, &["--time", "1h"]);
     let disk = SmallDisk::mount(&cluster.path("worker"), "4m");
     let worker = cluster.worker("worker");
     cluster.wait_for("it works", |status| status.exchanges > 3);

@@ -1,11 +1,11 @@
 //! A coordinator and its workers where nothing goes wrong: they find what one process finds, say
 //! how it is going, and end as scripts expect.
 
+use crate::{PROGRAM, rlbayes, start, start_cluster};
 use rlbayes_common::io::read_network;
-use rlbayes_tests::{Cluster, Running, SOON, binary, data, rlbayes, wait_for_file, wait_until};
+use rlbayes_tests::{Running, SOON, data, wait_for_file, wait_until};
 use serde_json::Value;
 use std::fs;
-use std::process::Command;
 
 /// The proven optimum of alarm.csv.
 const ALARM: f64 = -11657.046;
@@ -15,7 +15,7 @@ fn two_workers_reach_the_proven_optimum_and_everybody_exits_with_0() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     let address = path("address");
-    let mut command = Command::new(binary());
+    let mut command = PROGRAM.command();
     command
         .args(["coordinator", "--listen", "127.0.0.1:0", "--data"])
         .arg(data("alarm.csv"))
@@ -27,7 +27,7 @@ fn two_workers_reach_the_proven_optimum_and_everybody_exits_with_0() {
         .arg(&address)
         .args(["--target", "-11657.05", "--when-done", "exit"]);
     let worker = |name: &str| {
-        let mut command = Command::new(binary());
+        let mut command = PROGRAM.command();
         command.args(["worker", "--threads", "1", "--coordinator-file"]);
         Running::of({
             command.arg(&address).arg("--state").arg(path(name));
@@ -60,7 +60,7 @@ fn two_workers_reach_the_proven_optimum_and_everybody_exits_with_0() {
 
 #[test]
 fn people_see_stop_and_fetch_a_search() {
-    let cluster = Cluster::start("alarm.csv", &["--time", "1h"]);
+    let cluster = start_cluster("alarm.csv", &["--time", "1h"]);
     let url = cluster.url();
     let worker = cluster.worker("worker");
     cluster.wait_for("a best row", |status| {
@@ -85,7 +85,7 @@ fn people_see_stop_and_fetch_a_search() {
     assert!(shown.stdout.contains("workers      1 of 1"), "{shown:?}");
     assert_eq!(rlbayes(["health", &url]).ok().stdout, "serving\n");
 
-    let watching = rlbayes_tests::start(["watch", &url, "--json"]);
+    let watching = start(["watch", &url, "--json"]);
     let stopped = rlbayes(["stop", &url, "--json"]).ok().json();
     assert_eq!(stopped["stopped_by"], "stop");
     worker.wait(SOON).ok();
@@ -124,7 +124,7 @@ fn people_see_stop_and_fetch_a_search() {
 
 #[test]
 fn a_worker_that_joins_a_finished_search_exits_with_0() {
-    let mut cluster = Cluster::start("asia_n1000_s1.csv.gz", &["--time", "500ms"]);
+    let mut cluster = start_cluster("asia_n1000_s1.csv.gz", &["--time", "500ms"]);
     cluster.worker("first").wait(SOON).ok();
     let end = cluster.wait_for_end();
     assert_eq!(end.stopped_by, "time");
@@ -142,7 +142,7 @@ fn a_worker_that_joins_a_finished_search_exits_with_0() {
 
 #[test]
 fn health_and_status_of_a_coordinator_that_is_not_there_exit_with_3() {
-    let mut cluster = Cluster::start("asia_n1000_s1.csv.gz", &[]);
+    let mut cluster = start_cluster("asia_n1000_s1.csv.gz", &[]);
     cluster.wait_for("it serves", |_| true);
     cluster.kill_coordinator();
     for command in ["health", "status", "stop", "watch"] {
@@ -154,7 +154,7 @@ fn health_and_status_of_a_coordinator_that_is_not_there_exit_with_3() {
 
 #[test]
 fn a_worker_that_gives_up_exits_with_3_and_one_that_is_drained_with_0() {
-    let mut cluster = Cluster::start("asia_n1000_s1.csv.gz", &["--time", "1h"]);
+    let mut cluster = start_cluster("asia_n1000_s1.csv.gz", &["--time", "1h"]);
     let drained = cluster.worker("drained");
     let gives_up = cluster.worker_with("alone", &cluster.url(), &["--give-up-after", "1s"], &[]);
     cluster.wait_for("two workers", |status| alive(status) == 2);
@@ -177,10 +177,10 @@ fn a_worker_that_gives_up_exits_with_3_and_one_that_is_drained_with_0() {
 
 #[test]
 fn a_worker_whose_coordinator_ended_with_the_search_ends_by_the_address_file() {
-    let mut cluster = Cluster::start("asia_n1000_s1.csv.gz", &["--time", "1h"]);
+    let mut cluster = start_cluster("asia_n1000_s1.csv.gz", &["--time", "1h"]);
     let file = cluster.path("address");
     fs::write(&file, cluster.url()).unwrap();
-    let mut command = Command::new(binary());
+    let mut command = PROGRAM.command();
     command.args(["worker", "--threads", "1", "--coordinator-file"]);
     command.arg(&file);
     let worker = Running::of(command);
@@ -193,7 +193,7 @@ fn a_worker_whose_coordinator_ended_with_the_search_ends_by_the_address_file() {
 
 #[test]
 fn a_worker_shows_that_it_lives_and_drains_when_it_is_asked_by_its_folder() {
-    let cluster = Cluster::start("alarm.csv", &["--stagnation", "1h"]);
+    let cluster = start_cluster("alarm.csv", &["--stagnation", "1h"]);
     let worker = cluster.worker("one");
     let folder = cluster.path("one");
     let folder = folder.to_str().unwrap();
@@ -226,7 +226,7 @@ fn a_worker_shows_that_it_lives_and_drains_when_it_is_asked_by_its_folder() {
 #[test]
 fn a_coordinator_that_is_interrupted_exits_with_130_and_the_same_command_goes_on() {
     let flags = ["--time", "8s", "--when-done", "exit"];
-    let mut cluster = Cluster::start("alarm.csv", &flags);
+    let mut cluster = start_cluster("alarm.csv", &flags);
     let worker = cluster.worker("worker");
     let before = cluster.wait_for("work", |status| status.evaluations > 0);
     for signal in ["USR1", "USR1", "TERM"] {
@@ -247,7 +247,7 @@ fn a_coordinator_that_is_interrupted_exits_with_130_and_the_same_command_goes_on
 
 #[test]
 fn other_flags_on_the_same_state_exit_with_2_and_name_the_difference() {
-    let mut cluster = Cluster::start("asia_n1000_s1.csv.gz", &[]);
+    let mut cluster = start_cluster("asia_n1000_s1.csv.gz", &[]);
     wait_for_file(&cluster.state().join("journal.redb"));
     cluster.wait_for("it serves", |_| true);
     let mut command = cluster.coordinator_command();
@@ -280,7 +280,7 @@ fn a_chain_of_the_default_search_goes_on_from_a_row_of_another_worker() {
 }
 
 fn seeds_cross_the_cluster(table: &str, flags: &[&str]) {
-    let cluster = Cluster::start(table, flags);
+    let cluster = start_cluster(table, flags);
     let workers = [cluster.worker("first"), cluster.worker("second")];
     let status = cluster.wait_for("a row of another chain is current", |status| {
         status.seeds_made_current > 0 && alive(status) == 2
@@ -299,7 +299,7 @@ fn seeds_cross_the_cluster(table: &str, flags: &[&str]) {
 #[test]
 fn without_cooperation_no_seeds_are_sent() {
     let flags = ["--chains", "2", "--time", "1h", "--no-cooperation"];
-    let cluster = Cluster::start("asia_n1000_s1.csv.gz", &flags);
+    let cluster = start_cluster("asia_n1000_s1.csv.gz", &flags);
     let _workers = [cluster.worker("first"), cluster.worker("second")];
     let status = cluster.wait_for("both work", |status| {
         alive(status) == 2 && status.exchanges > 20
@@ -322,7 +322,7 @@ fn objects(log: &str) -> Vec<Value> {
 fn a_log_as_json_has_an_object_a_line_with_fields_and_spans() {
     let flags = ["--deterministic", "--chains", "2", "--evaluations"];
     let more = ["200000", "--when-done", "exit", "--log-format", "json"];
-    let mut cluster = Cluster::start("asia_n1000_s1.csv.gz", &[&flags[..], &more].concat());
+    let mut cluster = start_cluster("asia_n1000_s1.csv.gz", &[&flags[..], &more].concat());
     let level = [("RLBAYES_LOG", "info,rlbayes_worker=debug")];
     let json = ["--log-format", "json"];
     let worker = cluster.worker_with("worker", &cluster.url(), &json, &level);

@@ -1,18 +1,9 @@
-//! Every command explains itself. Having a test here also makes `cargo test --workspace` build the
-//! program that the tests from outside run.
+//! Every command explains itself.
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "helpers of tests, which clippy takes for code that is not a test"
-)]
-
-use std::process::Command;
+use crate::PROGRAM;
 
 fn help(args: &[&str]) -> String {
-    let output = Command::new(env!("CARGO_BIN_EXE_rlbayes"))
-        .args(args)
-        .output()
-        .unwrap();
+    let output = PROGRAM.command().args(args).output().unwrap();
     assert!(output.status.success(), "{args:?}");
     assert!(output.stderr.is_empty(), "{args:?}");
     String::from_utf8(output.stdout).unwrap()
@@ -34,7 +25,8 @@ fn every_command_shows_an_example() {
 #[test]
 fn an_environment_twin_that_is_set_to_nothing_counts_as_not_set() {
     let ran = |value: &str| {
-        Command::new(env!("CARGO_BIN_EXE_rlbayes"))
+        PROGRAM
+            .command()
             .args(["learn", "no-such-table.csv"])
             .envs(["RLBAYES_SEED", "RLBAYES_TIME", "RLBAYES_SCORE"].map(|name| (name, value)))
             .output()

@@ -2,7 +2,8 @@
 //! whatever happens to them.
 
 use crate::cluster::alive;
-use rlbayes_tests::{Cluster, Running, SOON, aborted, data, killed, rlbayes};
+use crate::{prepare_cluster, rlbayes, start_cluster};
+use rlbayes_tests::{Cluster, Running, SOON, aborted, data, killed};
 use serde_json::Value;
 use std::sync::OnceLock;
 
@@ -31,7 +32,7 @@ fn expected() -> &'static Value {
 }
 
 fn start() -> Cluster {
-    Cluster::start("alarm.csv", &FLAGS)
+    start_cluster("alarm.csv", &FLAGS)
 }
 
 fn workers(cluster: &Cluster, count: usize) -> Vec<Running> {
@@ -138,7 +139,7 @@ fn a_lockstep_search_that_is_stopped_in_a_round_ends_without_a_worker_that_was_k
         "--when-done",
         "exit",
     ];
-    let mut cluster = Cluster::start("alarm.csv", &flags);
+    let mut cluster = start_cluster("alarm.csv", &flags);
     let stays = cluster.worker("stays");
     cluster.wait_for("it works", |status| status.round >= 1);
     let fails = [("RLBAYES_FAILPOINT", "worker-before-exchange:3")];
@@ -162,7 +163,7 @@ fn lockstep_gives_the_same_when_the_journal_is_cut_off_at_any_boundary() {
         "journal-after-commit:6",
         "coordinator-before-reply:60",
     ] {
-        let mut cluster = Cluster::prepare("alarm.csv", &FLAGS);
+        let mut cluster = prepare_cluster("alarm.csv", &FLAGS);
         cluster.start_coordinator(&[("RLBAYES_FAILPOINT", failpoint)]);
         let workers = workers(&cluster, 2);
         let ran = cluster.coordinator_end();

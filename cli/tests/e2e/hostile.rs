@@ -2,9 +2,10 @@
 //! coordinator's memory stays flat, and real workers are served.
 
 use crate::cluster::alive;
+use crate::{rlbayes, start_cluster};
 use rlbayes_proto::v1;
 use rlbayes_tests::peer::{Peer, edges, hello, report, true_row};
-use rlbayes_tests::{Cluster, SOON, block_on, client, resident_bytes, rlbayes};
+use rlbayes_tests::{Cluster, SOON, block_on, client, resident_bytes};
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use tonic::{Code, Status};
@@ -13,7 +14,7 @@ const ASIA: &str = "asia_n1000_s1.csv.gz";
 const MIB: u64 = 1 << 20;
 
 fn asia() -> Cluster {
-    let cluster = Cluster::start(ASIA, &["--chains", "2", "--time", "1h", "--lease", "1h"]);
+    let cluster = start_cluster(ASIA, &["--chains", "2", "--time", "1h", "--lease", "1h"]);
     cluster.wait_for("it serves", |_| true);
     cluster
 }
@@ -245,7 +246,7 @@ fn upload(url: &str, peer: &Peer, bytes: u64, announced: u64) -> Result<(), Stat
 #[test]
 fn states_that_are_not_what_they_are_announced_as_are_refused_and_nothing_is_kept_of_them() {
     let flags = ["--deterministic", "--chains", "2", "--time", "1h"];
-    let mut cluster = Cluster::start(ASIA, &[&flags[..], &["--lease", "1h"]].concat());
+    let mut cluster = start_cluster(ASIA, &[&flags[..], &["--lease", "1h"]].concat());
     cluster.wait_for("it serves", |_| true);
     let url = cluster.url();
     let peer = Peer::join(&url, 7);
@@ -314,7 +315,7 @@ fn messages_that_are_too_large_or_too_many_do_not_fill_the_memory() {
 #[test]
 fn garbage_and_half_open_connections_do_not_keep_a_worker_from_its_coordinator() {
     let flags = ["--chains", "2", "--time", "1h"];
-    let mut cluster = Cluster::start(ASIA, &flags);
+    let mut cluster = start_cluster(ASIA, &flags);
     let worker = cluster.worker("worker");
     cluster.wait_for("it works", |status| status.exchanges > 3);
     let port = cluster.port();
@@ -371,7 +372,7 @@ fn garbage_and_half_open_connections_do_not_keep_a_worker_from_its_coordinator()
 fn the_http_port_only_answers_questions() {
     let http = rlbayes_tests::own_port();
     let address = format!("127.0.0.1:{http}");
-    let cluster = Cluster::start(ASIA, &["--time", "1h", "--http", &address]);
+    let cluster = start_cluster(ASIA, &["--time", "1h", "--http", &address]);
     let worker = cluster.worker("worker");
     cluster.wait_for("a best row", |status| status.best_score.is_some());
     let ask = |request: &str| {

@@ -1,11 +1,12 @@
 //! Bad flags and bad files: exit code 2, one sentence that says what and where, nothing on stdout,
 //! no panic, and no file left behind.
 
+use crate::{PROGRAM, rlbayes};
 use rlbayes_common::data::{LoadOptions, parse_table};
 use rlbayes_common::ids::Seed;
 use rlbayes_common::io::{Format, parse_network};
 use rlbayes_common::random::Random;
-use rlbayes_tests::{Ran, Running, binary, data, fixture, fixtures_in, network, rlbayes, write};
+use rlbayes_tests::{Ran, Running, data, fixture, fixtures_in, network, write};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
@@ -538,10 +539,10 @@ fn as_nobody(args: &[&str]) -> Option<Ran> {
     let mut command = if root {
         let mut command = Command::new("setpriv");
         command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);
-        command.arg(binary());
+        command.arg(PROGRAM.path());
         command
     } else {
-        Command::new(binary())
+        PROGRAM.command()
     };
     let probe = Command::new(command.get_program())
         .args(command.get_args())
@@ -627,7 +628,7 @@ fn an_endless_pipe_is_refused_in_time() {
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        let mut command = Command::new(binary());
+        let mut command = PROGRAM.command();
         command.args(["learn", "/dev/stdin", "-o"]);
         command.arg(folder.path().join("x.bif"));
         command.stdin(yes.stdout.take().unwrap());

@@ -1,9 +1,10 @@
 //! Network files: every ending is written, what can be read again is the same network, and names
 //! survive whatever they hold.
 
+use crate::rlbayes;
 use rlbayes_common::io::{parse_network, read_network};
 use rlbayes_common::network::NetworkFile;
-use rlbayes_tests::{data, fixture, network, rlbayes, write};
+use rlbayes_tests::{data, fixture, network, write};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;

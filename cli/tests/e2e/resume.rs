@@ -1,12 +1,13 @@
 //! `--state`: a search that is interrupted, killed or finished goes on from what it has kept, and
 //! what is broken on disk is set aside.
 
+use crate::{PROGRAM, rlbayes, start, start_cluster};
 use rlbayes_common::io::read_network;
-use rlbayes_tests::{Cluster, Ran, Running, binary, data, rlbayes, start, wait_until, write};
+use rlbayes_tests::{Ran, Running, data, wait_until, write};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::Duration;
 
 const SOON: Duration = Duration::from_secs(60);
@@ -128,7 +129,7 @@ fn an_interrupt_without_a_state_folder_writes_the_result_too() {
         "-o",
         result.to_str().unwrap(),
     ];
-    let mut command = Command::new(binary());
+    let mut command = PROGRAM.command();
     command.args(args).stdin(Stdio::null());
     let running = Running::with_settings(command, &[("RLBAYES_LOG", "info")]);
     wait_until("a record", SOON, || !records(&running.said()).is_empty());
@@ -141,7 +142,7 @@ fn an_interrupt_without_a_state_folder_writes_the_result_too() {
 fn a_killed_search_keeps_every_record_that_it_has_told_of() {
     let folder = tempfile::tempdir().unwrap();
     let state = folder.path().join("state");
-    let mut killed = Command::new(binary());
+    let mut killed = PROGRAM.command();
     killed.args(command(&state, "60s")).stdin(Stdio::null());
     let running = Running::with_settings(killed, &[("RLBAYES_LOG", "info")]);
     wait_for_checkpoint(&state);
@@ -227,7 +228,7 @@ fn another_search_in_the_same_folder_is_refused_with_the_difference() {
 
 #[test]
 fn a_cluster_with_cooperation_and_one_without_are_two_searches() {
-    let mut cluster = Cluster::start("asia_n1000_s1.csv.gz", &["--time", "1h"]);
+    let mut cluster = start_cluster("asia_n1000_s1.csv.gz", &["--time", "1h"]);
     cluster.wait_for("it serves", |_| true);
     cluster.kill_coordinator();
     let mut command = cluster.coordinator_command();

@@ -1,7 +1,8 @@
 //! The same seed gives the same answer: the same bytes in files, whatever the order of columns and,
 //! in lockstep, whatever the number of threads.
 
-use rlbayes_tests::{data, rlbayes, shuffled_columns};
+use crate::rlbayes;
+use rlbayes_tests::{data, shuffled_columns};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;

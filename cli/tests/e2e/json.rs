@@ -1,6 +1,7 @@
 //! What scripts may rely on: one JSON object on stdout, its fields and their types.
 
-use rlbayes_tests::{data, network, rlbayes, write};
+use crate::{PROGRAM, rlbayes};
+use rlbayes_tests::{data, network, write};
 use serde_json::Value;
 
 #[test]
@@ -156,7 +157,7 @@ fn check_tells_what_a_table_holds() {
 #[test]
 fn flags_have_environment_twins() {
     let table = data("asia_n1000_s1.csv.gz");
-    let mut command = std::process::Command::new(rlbayes_tests::binary());
+    let mut command = PROGRAM.command();
     command
         .args(["learn", table.to_str().unwrap(), "--json"])
         .stdin(std::process::Stdio::null());

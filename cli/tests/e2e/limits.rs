@@ -3,6 +3,7 @@
 
 use crate::cluster::alive;
 use crate::hostile::assert_closes;
+use crate::{prepare_cluster, start_cluster};
 use rlbayes_common::data::load_table;
 use rlbayes_common::ids::NodeIdx;
 use rlbayes_proto::v1;
@@ -33,7 +34,7 @@ fn many_edges() -> Vec<(usize, usize)> {
 /// 512 chains that begin from two rows of 4.5 KB each: more than a message holds.
 #[test]
 fn chains_that_do_not_fit_one_reply_are_told_in_parts() {
-    let cluster = Cluster::start(LINK, &["--time", "1h", "--lease", "1h"]);
+    let cluster = start_cluster(LINK, &["--time", "1h", "--lease", "1h"]);
     cluster.wait_for("it serves", |_| true);
     let join = |incarnation: u64| {
         let mut request = hello(incarnation);
@@ -94,7 +95,7 @@ fn constraints_that_no_message_holds_are_refused_at_the_start() {
         }
     }
     let forbidden = write(folder.path(), "forbidden.csv", &text);
-    let cluster = Cluster::prepare(LINK, &["--forbidden", forbidden.to_str().unwrap()]);
+    let cluster = prepare_cluster(LINK, &["--forbidden", forbidden.to_str().unwrap()]);
     let ran = Running::of(cluster.coordinator_command()).wait(SOON);
     assert_eq!(ran.code, Some(2), "{ran:?}");
     assert!(ran.stderr.contains("constraints"), "{ran:?}");
@@ -113,7 +114,7 @@ fn get(address: &str) -> String {
 #[test]
 fn garbage_half_open_and_dripping_connections_do_not_take_the_http_port() {
     let address = format!("127.0.0.1:{}", own_port());
-    let mut cluster = Cluster::start(ASIA, &["--time", "1h", "--http", &address]);
+    let mut cluster = start_cluster(ASIA, &["--time", "1h", "--http", &address]);
     cluster.wait_for("it serves", |_| true);
     let connect = || TcpStream::connect(&address).unwrap();
     let half: &[u8] = b"GET /metrics HTTP/1.1\r\nHost: here\r\n";
@@ -172,7 +173,7 @@ fn open_files(process: &Running) -> (String, String) {
 
 #[test]
 fn a_coordinator_with_few_descriptors_serves_its_worker_among_many_connections() {
-    let cluster = Cluster::prepare(ASIA, &["--chains", "2", "--time", "1h"]);
+    let cluster = prepare_cluster(ASIA, &["--chains", "2", "--time", "1h"]);
     let mut coordinator = coordinator_with(&cluster, "-n 200");
     cluster.wait_for("it serves", |_| true);
     let said = coordinator.said();
@@ -192,7 +193,7 @@ fn a_coordinator_with_few_descriptors_serves_its_worker_among_many_connections()
 
 #[test]
 fn a_coordinator_raises_its_limit_of_open_files() {
-    let cluster = Cluster::prepare(ASIA, &["--time", "1h"]);
+    let cluster = prepare_cluster(ASIA, &["--time", "1h"]);
     let coordinator = coordinator_with(&cluster, "-S -n 200");
     cluster.wait_for("it serves", |_| true);
     let (soft, hard) = open_files(&coordinator);

@@ -1,6 +1,7 @@
 //! `bench paper` from outside: the same flags give the same runs, also after an interruption.
 
-use rlbayes_tests::{data, rlbayes, start, wait_until};
+use crate::{rlbayes, start};
+use rlbayes_tests::{data, wait_until};
 use std::fs;
 use std::path::Path;
 use std::time::Duration;

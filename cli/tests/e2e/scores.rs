@@ -1,10 +1,11 @@
 //! Scores are those of bnlearn: in the engine for every reference value, through the command line
 //! for a few.
 
+use crate::rlbayes;
 use rlbayes_common::data::{Counter, LoadOptions, load_table};
 use rlbayes_common::graph::Dag;
 use rlbayes_common::score::{ScoreName, ScoreSpec, Scorer};
-use rlbayes_tests::{data, fixture, rlbayes, write};
+use rlbayes_tests::{data, fixture, write};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,8 +1,9 @@
 //! Constraints hold in the result of every search, whatever they are.
 
+use crate::rlbayes;
 use rlbayes_common::ids::Seed;
 use rlbayes_common::random::Random;
-use rlbayes_tests::{data, rlbayes, write};
+use rlbayes_tests::{data, write};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
