@@ -3,7 +3,7 @@
 use super::chains::ChainState;
 use super::plan::{ChainCount, Pace, SearchPlan};
 use super::rounds::Rounds;
-use super::{FAREWELL, Progress, State, Stopped, Stored, WHOEVER};
+use super::{FAREWELL, Phase, Progress, State, Stored};
 use rlbayes_common::exchange::{ChainCounters, ChainStatus, Snapshot, StoredChain};
 use rlbayes_common::ids::{ChainId, Incarnation};
 use rlbayes_common::search::StoppedBy;
@@ -59,7 +59,7 @@ impl State {
             Pace::Lockstep => {
                 for (id, stored) in chains {
                     if let Some(chain) = state.chains.get_mut(&id) {
-                        *chain = ChainState::stored(stored, WHOEVER);
+                        *chain = ChainState::stored(stored);
                     }
                 }
             }
@@ -74,12 +74,10 @@ impl State {
         if let Some(reason) = progress.stopped_by
             && state.is_end(reason)
         {
-            state.stopped = Some(Stopped {
+            state.phase = Phase::Finished {
                 reason,
                 since: Duration::ZERO,
-                in_round: false,
-            });
-            state.finished = true;
+            };
         } else {
             // Limits may have been raised: chains that had used theirs up go on.
             for chain in state.chains.values_mut() {

@@ -116,7 +116,7 @@ impl State {
             *held.entry(by.by).or_default() += 1;
         }
         View {
-            stage: if self.finished {
+            stage: if self.is_finished() {
                 Stage::Finished
             } else if self.members.alive().next().is_some() {
                 Stage::Running
