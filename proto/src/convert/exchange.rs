@@ -86,7 +86,8 @@ pub fn exchange_to_wire(search: SearchId, exchange: &Exchange) -> v1::ExchangeRe
     }
 }
 
-/// Reads an exchange. `row` reads and checks rows; `state` finds states that were uploaded.
+/// Reads an exchange. `row` reads and checks a row, or leaves it out; `state` finds states that were
+/// uploaded.
 ///
 /// # Errors
 /// If a field is out of range, or a state was not uploaded.
