@@ -10,9 +10,8 @@ use rlbayes::journal::Journal;
 use rlbayes_common::exchange::{Exchange, Hello, Reply, SearchDescription, Snapshot, Welcome};
 use rlbayes_common::ids::{ChainId, Incarnation, SearchId};
 use rlbayes_common::search::{Problem, SavedChain, StoppedBy};
-use rlbayes_coordinator::event_loop::{
-    AskError, EventLoop, Handle, Observer, Published, Until, Writing,
-};
+use rlbayes_coordinator::blocking::Blocking;
+use rlbayes_coordinator::event_loop::{AskError, EventLoop, Handle, Observer, Published, Until};
 use rlbayes_worker::host::WorkerHost;
 use rlbayes_worker::link::{Joined, Link, LinkError};
 use rlbayes_worker::retry::RetryPolicy;
@@ -109,7 +108,7 @@ pub(crate) fn run(
         let (event_loop, handle, published) = EventLoop::new(
             state,
             journal,
-            Writing::Blocking,
+            Blocking::Thread,
             Arc::clone(&halt),
             observer,
         );

@@ -4,6 +4,7 @@
 //! `learn` drives the same state inside one process, without the services. Nothing here knows
 //! workers' code.
 
+pub mod blocking;
 pub mod event_loop;
 pub mod guard;
 pub mod http;

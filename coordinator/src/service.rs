@@ -1,6 +1,7 @@
 //! The gRPC handlers: decode, check, send a request to the event loop, await the reply, encode.
 //! The one `match` from our errors to status codes is here.
 
+use crate::blocking::Blocking;
 use crate::event_loop::{AskError, Handle, Published};
 use crate::latency::Latency;
 use crate::scoring_thread::ScoringThread;
@@ -71,7 +72,7 @@ type Checked = HashMap<Digest, Result<EliteRow, RowRefused>>;
 type Chunks<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
 
 impl Service {
-    /// Makes the service, within a runtime.
+    /// Makes the service; `scoring` says where rows from outside are scored.
     #[must_use]
     pub fn new(
         handle: Handle,
@@ -80,6 +81,7 @@ impl Service {
         about: About,
         data: Bytes,
         validator: Validator,
+        scoring: Blocking,
     ) -> Self {
         Self {
             shared: Arc::new(Shared {
@@ -89,7 +91,7 @@ impl Service {
                 about,
                 data,
                 validator,
-                scoring: ScoringThread::start("scoring"),
+                scoring: ScoringThread::start("scoring", scoring),
                 uploads: Uploads::new(),
                 latency: Latency::default(),
             }),
