@@ -8,7 +8,7 @@ pub mod blocking;
 pub mod event_loop;
 pub mod guard;
 pub mod http;
-pub mod latency;
+pub mod metrics;
 mod scoring_thread;
 pub mod server;
 pub mod service;

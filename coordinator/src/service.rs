@@ -3,7 +3,7 @@
 
 use crate::blocking::Blocking;
 use crate::event_loop::{AskError, Handle, Published};
-use crate::latency::Latency;
+use crate::metrics::Latency;
 use crate::scoring_thread::ScoringThread;
 use crate::status::{self, About};
 use crate::uploads::Uploads;
