@@ -2,7 +2,9 @@
 
 use crate::event_loop::Published;
 use rlbayes_common::exchange::SearchDescription;
+use rlbayes_common::ids::SearchId;
 use rlbayes_common::search::StoppedBy;
+use rlbayes_proto::convert::statistics_to_wire;
 use rlbayes_proto::v1;
 use serde_json::{Value, json};
 
@@ -27,7 +29,7 @@ pub fn to_wire(about: &About, published: &Published, refused_rows: u64) -> v1::S
         data_name: about.data_name.clone(),
         score_name: about.search.score.name().to_string(),
         search: about.search.spec.name().to_owned(),
-        variables: u32::try_from(about.search.nodes).unwrap_or(u32::MAX),
+        variables: count(about.search.nodes),
         rows: about.rows as u64,
         best_score: view.best.as_ref().map(|row| row.score.value()),
         best_age_seconds: view.best_age.as_secs_f64(),
@@ -61,12 +63,7 @@ pub fn to_wire(about: &About, published: &Published, refused_rows: u64) -> v1::S
                 evaluations_per_second: worker.rate,
                 last_exchange_seconds: worker.last_exchange.as_secs_f64(),
                 alive: worker.is_alive,
-                statistics: Some(v1::WorkerStatistics {
-                    cache_hits: worker.statistics.cache_hits,
-                    cache_misses: worker.statistics.cache_misses,
-                    cache_bytes: worker.statistics.cache_bytes,
-                    memory_bytes: worker.statistics.memory_bytes,
-                }),
+                statistics: Some(statistics_to_wire(worker.statistics)),
                 program_version: worker.program_version.clone(),
             })
             .collect(),
@@ -97,14 +94,10 @@ pub fn to_json(status: &v1::StatusReply) -> Value {
             json!(text)
         }
     };
-    let id: String = status
-        .search_id
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
+    let id = <[u8; 16]>::try_from(&*status.search_id).map(|id| SearchId(id).to_string());
     json!({
         "state": status.state,
-        "search_id": id,
+        "search_id": id.ok(),
         "data": status.data_name,
         "score_name": status.score_name,
         "search": status.search,

@@ -242,7 +242,9 @@ fn counters_from_wire(counters: v1::Counters) -> ChainCounters {
     }
 }
 
-fn statistics_to_wire(statistics: WorkerStatistics) -> v1::WorkerStatistics {
+/// Writes how a worker is doing.
+#[must_use]
+pub fn statistics_to_wire(statistics: WorkerStatistics) -> v1::WorkerStatistics {
     v1::WorkerStatistics {
         cache_hits: statistics.cache_hits,
         cache_misses: statistics.cache_misses,
