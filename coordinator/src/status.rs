@@ -70,9 +70,10 @@ pub fn to_wire(about: &About, published: &Published, refused_rows: u64) -> v1::S
         curve: view
             .curve
             .iter()
-            .map(|(at, score)| v1::CurvePoint {
-                seconds: at.as_secs_f64(),
-                score: score.value(),
+            .map(|point| v1::CurvePoint {
+                seconds: point.at.as_secs_f64(),
+                score: point.score.value(),
+                evaluations: Some(point.evaluations),
             })
             .collect(),
         trouble: published.trouble.clone().unwrap_or_default(),

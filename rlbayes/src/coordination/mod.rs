@@ -20,7 +20,7 @@ pub use command::{Command, WorkerChange};
 pub use event::Event;
 pub use membership::{MAX_CHAINS, MAX_WORKERS};
 pub use plan::{ChainCount, Cooperation, Pace, SearchPlan, Snapshots};
-pub use view::{Stage, View, WorkerView};
+pub use view::{CurvePoint, Stage, View, WorkerView};
 
 use chains::ChainState;
 use membership::Membership;

@@ -3,7 +3,7 @@
 use super::chains::ChainState;
 use super::plan::{ChainCount, Pace, SearchPlan};
 use super::rounds::Rounds;
-use super::{FAREWELL, Phase, Progress, State, Stored};
+use super::{CurvePoint, FAREWELL, Phase, Progress, State, Stored};
 use rlbayes_common::exchange::{ChainCounters, ChainStatus, Snapshot, StoredChain};
 use rlbayes_common::ids::{ChainId, Incarnation};
 use rlbayes_common::search::StoppedBy;
@@ -21,10 +21,6 @@ impl State {
         } = stored;
         let mut state = Self::new(plan);
         state.rejoin_deadline = FAREWELL;
-        if let Some(best) = pool.best() {
-            let at = progress.record.as_ref().map_or(Duration::ZERO, |r| r.at);
-            state.curve.add(at, best.score);
-        }
         state.pool = pool;
         state.record = progress.record;
         state.searched = progress.elapsed;
@@ -70,6 +66,14 @@ impl State {
             // A record is stored at once, lockstep chains every few rounds: what was done between
             // is done again.
             record.evaluations = record.evaluations.min(state.total.evaluations);
+        }
+        if let Some(best) = state.pool.best() {
+            let record = state.record.as_ref();
+            state.curve.add(CurvePoint {
+                at: record.map_or(Duration::ZERO, |record| record.at),
+                evaluations: record.map_or(0, |record| record.evaluations),
+                score: best.score,
+            });
         }
         if let Some(reason) = progress.stopped_by
             && state.is_end(reason)

@@ -3,7 +3,7 @@
 use super::chains::Answered;
 use super::command::Command;
 use super::plan::{ChainCount, Cooperation, Pace, Snapshots};
-use super::{MAX_CHAINS, Phase, Record, State};
+use super::{CurvePoint, MAX_CHAINS, Phase, Record, State};
 use rlbayes_common::elite::{EliteRow, Pool, reseed, reseed_lost};
 use rlbayes_common::exchange::{
     Answer, ChainCounters, ChainReport, ChainStatus, Exchange, RunSequence,
@@ -296,7 +296,11 @@ impl State {
                     evaluations: self.total.evaluations,
                 },
             };
-            self.curve.add(record.at, record.score);
+            self.curve.add(CurvePoint {
+                at: record.at,
+                evaluations: record.evaluations,
+                score: record.score,
+            });
             self.record = Some(record);
             commands.push(Command::StoreProgress);
             commands.push(Command::Record(best));
