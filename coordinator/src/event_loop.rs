@@ -5,6 +5,7 @@
 //! When the disk refuses, nobody is acknowledged: workers keep their rows and come again, and the
 //! next batch stores everything.
 
+use crate::blocking::Blocking;
 use rlbayes::coordination::{Command, Event, Pace, Refusal, State, View, WorkerChange};
 use rlbayes::journal::{Batch, Journal};
 use rlbayes_common::elite::EliteRow;
@@ -136,15 +137,6 @@ pub struct Unobserved;
 
 impl Observer for Unobserved {}
 
-/// Where the journal is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Writing {
-    /// On a thread that may block.
-    Blocking,
-    /// In the task itself: simulations, where the disk takes no time.
-    Inline,
-}
-
 /// What is published while the search runs.
 #[derive(Clone, Debug)]
 pub struct Published {
@@ -158,7 +150,8 @@ pub struct Published {
 pub struct EventLoop<'a> {
     state: State,
     journal: Option<Journal>,
-    writing: Writing,
+    /// Where the journal is written.
+    writing: Blocking,
     observer: &'a mut dyn Observer,
     requests: mpsc::Receiver<Request>,
     publish: watch::Sender<Published>,
@@ -217,7 +210,7 @@ impl<'a> EventLoop<'a> {
     pub fn new(
         state: State,
         journal: Option<Journal>,
-        writing: Writing,
+        writing: Blocking,
         halt: Arc<AtomicBool>,
         observer: &'a mut dyn Observer,
     ) -> (Self, Handle, watch::Receiver<Published>) {
@@ -425,8 +418,8 @@ impl<'a> EventLoop<'a> {
             (journal, written)
         };
         let (journal, written) = match self.writing {
-            Writing::Inline => write(),
-            Writing::Blocking => match tokio::task::spawn_blocking(write).await {
+            Blocking::Inline => write(),
+            Blocking::Thread => match tokio::task::spawn_blocking(write).await {
                 Ok(done) => done,
                 Err(error) => {
                     tracing::error!(%error, "the journal's thread has failed");

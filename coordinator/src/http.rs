@@ -2,8 +2,9 @@
 //! demand the same token as the gRPC port. Connections are few and short.
 
 use crate::guard;
+use crate::metrics::{self, to_openmetrics};
 use crate::service::Service;
-use crate::status::{to_json, to_prometheus};
+use crate::status::to_json;
 use crate::token::Token;
 use axum::Router;
 use axum::extract::{Request, State};
@@ -38,8 +39,8 @@ pub async fn serve(
     shutdown: impl Future<Output = ()>,
 ) {
     let guarded = Router::new()
-        .route("/metrics", get(metrics))
-        .route("/status", get(status))
+        .route("/metrics", get(show_metrics))
+        .route("/status", get(show_status))
         .with_state(service)
         .layer(middleware::from_fn_with_state(token, demand_token));
     let router = Router::new()
@@ -90,12 +91,12 @@ async fn demand_token(State(token): State<Token>, request: Request, next: Next) 
     }
 }
 
-async fn metrics(State(service): State<Service>) -> Response {
-    let text = to_prometheus(&service.status_now(), service.latency());
-    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], text).into_response()
+async fn show_metrics(State(service): State<Service>) -> Response {
+    let text = to_openmetrics(&service.status_now(), service.latency());
+    ([(header::CONTENT_TYPE, metrics::CONTENT_TYPE)], text).into_response()
 }
 
-async fn status(State(service): State<Service>) -> Response {
+async fn show_status(State(service): State<Service>) -> Response {
     let text = format!("{:#}\n", to_json(&service.status_now()));
     ([(header::CONTENT_TYPE, "application/json")], text).into_response()
 }

@@ -4,10 +4,11 @@
 //! `learn` drives the same state inside one process, without the services. Nothing here knows
 //! workers' code.
 
+pub mod blocking;
 pub mod event_loop;
 pub mod guard;
 pub mod http;
-pub mod latency;
+pub mod metrics;
 mod scoring_thread;
 pub mod server;
 pub mod service;

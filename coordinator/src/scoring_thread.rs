@@ -1,7 +1,7 @@
 //! A thread for work that takes long, such as scoring rows: calls wait for it, and nobody else does.
 
+use crate::blocking::Blocking;
 use std::thread;
-use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::{mpsc, oneshot};
 
 /// Work that waits at most; further callers wait for a place.
@@ -14,10 +14,9 @@ type Work = Box<dyn FnOnce() + Send>;
 pub(crate) struct ScoringThread(Option<mpsc::Sender<Work>>);
 
 impl ScoringThread {
-    /// Starts the thread; it ends when this is dropped. Where the runtime has a single thread, as
-    /// that of a simulation, work is done at once instead: the same seed gives the same trace.
-    pub(crate) fn start(name: &str) -> Self {
-        if Handle::current().runtime_flavor() == RuntimeFlavor::CurrentThread {
+    /// Starts the thread; it ends when this is dropped. Inline, work is done at once by the caller.
+    pub(crate) fn start(name: &str, blocking: Blocking) -> Self {
+        if blocking == Blocking::Inline {
             return Self(None);
         }
         let (sender, mut waiting) = mpsc::channel::<Work>(WAITING);
@@ -59,7 +58,7 @@ mod tests {
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
     async fn others_go_on_while_work_is_done() {
-        let scoring = ScoringThread::start("test");
+        let scoring = ScoringThread::start("test", Blocking::Thread);
         let (release, released) = std::sync::mpsc::channel();
         let work = scoring.run(move || released.recv().is_ok());
         // The runtime has one thread: were it blocked, nobody could release the work.

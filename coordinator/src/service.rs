@@ -1,12 +1,13 @@
 //! The gRPC handlers: decode, check, send a request to the event loop, await the reply, encode.
 //! The one `match` from our errors to status codes is here.
 
+use crate::blocking::Blocking;
 use crate::event_loop::{AskError, Handle, Published};
-use crate::latency::Latency;
+use crate::metrics::Latency;
 use crate::scoring_thread::ScoringThread;
 use crate::status::{self, About};
 use crate::uploads::Uploads;
-use crate::validator::{RowRefused, Validator};
+use crate::validator::{Digest, RowRefused, Validator};
 use bytes::Bytes;
 use rlbayes::coordination::Refusal;
 use rlbayes_common::elite::EliteRow;
@@ -16,10 +17,11 @@ use rlbayes_common::search::StoppedBy;
 use rlbayes_common::snapshot::decode_chain;
 use rlbayes_proto::convert::{
     WireError, description_to_wire, exchange_from_wire, fitting, hello_from_wire, order_to_wire,
-    reply_to_wire,
+    reply_to_wire, row_digest,
 };
 use rlbayes_proto::v1::coordinator_server::Coordinator;
 use rlbayes_proto::{MAX_CHUNK_BYTES, MAX_SNAPSHOT_BYTES, PROTOCOL_VERSION, v1};
+use std::collections::HashMap;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -65,11 +67,12 @@ struct Shared {
     latency: Latency,
 }
 
-type Checked = Vec<Result<EliteRow, RowRefused>>;
+/// The rows of an exchange as they were checked, by their digests.
+type Checked = HashMap<Digest, Result<EliteRow, RowRefused>>;
 type Chunks<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
 
 impl Service {
-    /// Makes the service, within a runtime.
+    /// Makes the service; `scoring` says where rows from outside are scored.
     #[must_use]
     pub fn new(
         handle: Handle,
@@ -78,6 +81,7 @@ impl Service {
         about: About,
         data: Bytes,
         validator: Validator,
+        scoring: Blocking,
     ) -> Self {
         Self {
             shared: Arc::new(Shared {
@@ -87,7 +91,7 @@ impl Service {
                 about,
                 data,
                 validator,
-                scoring: ScoringThread::start("scoring"),
+                scoring: ScoringThread::start("scoring", scoring),
                 uploads: Uploads::new(),
                 latency: Latency::default(),
             }),
@@ -125,25 +129,29 @@ impl Service {
         }))
     }
 
-    /// Checks the rows of an exchange, in its order, and hands it back. Known rows cost a look; where
-    /// there are others, they are scored scoring.
+    /// Checks the rows of an exchange, and hands it back. Known rows cost a look; the others are
+    /// scored by the scoring thread.
     async fn check_rows(
         &self,
         request: v1::ExchangeRequest,
     ) -> Result<(v1::ExchangeRequest, Checked), Status> {
-        let known = self.shared.validator.find(&rows_of(&request));
-        if known.iter().all(|(_, row)| row.is_some()) {
-            let known = known.into_iter().filter_map(|(_, row)| row);
-            return Ok((request, known.map(Ok).collect()));
+        let found = self.shared.validator.find(rows_of(&request));
+        let all_known = found.iter().all(|(_, row)| row.is_some());
+        let known = found
+            .into_iter()
+            .filter_map(|(digest, row)| Some((digest, Ok(row?))));
+        let mut checked: Checked = known.collect();
+        if all_known {
+            return Ok((request, checked));
         }
         let shared = Arc::clone(&self.shared);
         let scored = self.shared.scoring.run(move || {
-            let checked = known.into_iter().zip(rows_of(&request));
-            let checked = checked.map(|((digest, known), row)| match known {
-                Some(row) => Ok(row),
-                None => shared.validator.check(row, digest),
-            });
-            let checked = checked.collect();
+            for row in rows_of(&request) {
+                let digest = row_digest(row);
+                checked
+                    .entry(digest)
+                    .or_insert_with(|| shared.validator.check(row, digest));
+            }
             (request, checked)
         });
         match tokio::time::timeout(ANSWER, scored).await {
@@ -168,12 +176,11 @@ impl Service {
             ));
         }
         let (request, checked) = self.check_rows(request).await?;
-        let mut checked = checked.into_iter();
         let mut refused = Vec::new();
         let exchange = exchange_from_wire(
             request,
-            |_| match checked.next() {
-                Some(Ok(row)) => Ok(Some(row)),
+            |row| match checked.get(&row_digest(row)) {
+                Some(Ok(row)) => Ok(Some(row.clone())),
                 Some(Err(error)) => {
                     validator.offend(sender);
                     if refused.len() < 8 {
@@ -233,10 +240,10 @@ async fn answered<T>(answer: impl Future<Output = Result<T, AskError>>) -> Resul
     }
 }
 
-/// Returns the rows of an exchange, in its order.
-fn rows_of(request: &v1::ExchangeRequest) -> Vec<&v1::Row> {
+/// Returns the rows of an exchange.
+fn rows_of(request: &v1::ExchangeRequest) -> impl Iterator<Item = &v1::Row> {
     let finds = request.reports.iter().flat_map(|report| &report.finds);
-    finds.filter_map(|find| find.row.as_ref()).collect()
+    finds.filter_map(|find| find.row.as_ref())
 }
 
 /// Sends bytes in chunks.

@@ -2,11 +2,11 @@
 //! constraints, with the score that the data gives. Rows that were checked before are known by
 //! their bytes, so that repeating one costs a hash.
 
-use rlbayes_common::elite::EliteRow;
+use rlbayes_common::elite::{EliteRow, Structure};
 use rlbayes_common::ids::Incarnation;
 use rlbayes_common::score::LogScore;
 use rlbayes_common::search::{Evaluator, Problem};
-use rlbayes_proto::convert::{WireError, row_digest, row_from_wire};
+use rlbayes_proto::convert::{WireError, dag_from_wire, row_digest};
 use rlbayes_proto::v1;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -84,8 +84,11 @@ impl Validator {
 
     /// Names rows, and returns those that were checked before.
     #[must_use]
-    pub fn find(&self, rows: &[&v1::Row]) -> Vec<(Digest, Option<EliteRow>)> {
-        let digests: Vec<Digest> = rows.iter().map(|row| row_digest(row)).collect();
+    pub fn find<'a>(
+        &self,
+        rows: impl Iterator<Item = &'a v1::Row>,
+    ) -> Vec<(Digest, Option<EliteRow>)> {
+        let digests: Vec<Digest> = rows.map(row_digest).collect();
         let mut known = lock(&self.known);
         let found = digests
             .into_iter()
@@ -98,15 +101,13 @@ impl Validator {
     /// # Errors
     /// If it is not one of this search.
     pub fn check(&self, row: &v1::Row, digest: Digest) -> Result<EliteRow, RowRefused> {
-        let read = row_from_wire(row, self.problem.nodes())?;
-        let dag = read.structure.to_dag().map_err(|_| WireError::Cycle)?;
+        let (dag, claimed) = dag_from_wire(row, self.problem.nodes())?;
         if !self.problem.constraints().hold_for(&dag) {
             return Err(RowRefused::Constraints);
         }
         let found = lock(&self.evaluator)
             .structure(&dag)
             .unwrap_or(LogScore::IMPOSSIBLE);
-        let claimed = read.score;
         let apart = (claimed.value() - found.value()).abs();
         let agree = claimed == found || apart <= TOLERANCE * found.value().abs().max(1.0);
         if !agree {
@@ -116,7 +117,7 @@ impl Validator {
             });
         }
         let row = EliteRow {
-            structure: read.structure,
+            structure: Structure::of(&dag),
             score: found,
         };
         lock(&self.known).remember(digest, row.clone());
@@ -179,7 +180,6 @@ impl Known {
 mod tests {
     use super::*;
     use rlbayes_common::data::{Schema, Table, Variable};
-    use rlbayes_common::elite::Structure;
     use rlbayes_common::graph::Dag;
     use rlbayes_common::ids::NodeIdx;
     use rlbayes_common::score::{ScoreSpec, Scorer};
@@ -210,7 +210,7 @@ mod tests {
     }
 
     fn check(validator: &Validator, row: &v1::Row) -> Result<EliteRow, RowRefused> {
-        match validator.find(&[row]).pop().unwrap() {
+        match validator.find(std::iter::once(row)).pop().unwrap() {
             (_, Some(known)) => Ok(known),
             (digest, None) => validator.check(row, digest),
         }

@@ -106,10 +106,10 @@ impl Outcome {
     pub fn trace(&self) -> Vec<TracePoint> {
         let points = self.view.curve.iter();
         points
-            .map(|&(time, score)| TracePoint {
-                time,
-                evaluations: 0,
-                score: score.value(),
+            .map(|point| TracePoint {
+                time: point.at,
+                evaluations: point.evaluations,
+                score: point.score.value(),
             })
             .collect()
     }

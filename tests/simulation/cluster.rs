@@ -10,7 +10,8 @@ use rlbayes::journal::{Journal, JournalError};
 use rlbayes_common::ids::{Incarnation, Seed};
 use rlbayes_common::random::Random;
 use rlbayes_common::score::LogScore;
-use rlbayes_coordinator::event_loop::{EventLoop, Until, Writing};
+use rlbayes_coordinator::blocking::Blocking;
+use rlbayes_coordinator::event_loop::{EventLoop, Until};
 use rlbayes_coordinator::guard::{Guarded, MAX_CONNECTIONS};
 use rlbayes_coordinator::server;
 use rlbayes_coordinator::service::Service;
@@ -61,7 +62,7 @@ pub(crate) async fn coordinator(
     let (event_loop, handle, published) = EventLoop::new(
         state,
         Some(journal),
-        Writing::Inline,
+        Blocking::Inline,
         Arc::default(),
         &mut observer,
     );
@@ -93,6 +94,7 @@ pub(crate) async fn coordinator(
         about,
         search.data.clone(),
         validator,
+        Blocking::Inline,
     );
     let listener = TcpListener::bind(("0.0.0.0", PORT)).await?;
     spawn_local(server::serve(

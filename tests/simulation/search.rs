@@ -2,11 +2,11 @@
 
 use bytes::Bytes;
 use rlbayes::coordination::{ChainCount, Cooperation, Pace, SearchPlan, Snapshots};
+use rlbayes::identity::search_id;
 use rlbayes_common::data::{Schema, Table, Variable};
 use rlbayes_common::elite::Keying;
 use rlbayes_common::exchange::SearchDescription;
 use rlbayes_common::graph::Dag;
-use rlbayes_common::identity::search_id;
 use rlbayes_common::ids::{NodeIdx, Seed};
 use rlbayes_common::random::Random;
 use rlbayes_common::score::{LogScore, ScoreSpec, Scorer};

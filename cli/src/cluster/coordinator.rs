@@ -15,7 +15,8 @@ use clap::{Args, ValueEnum};
 use rlbayes::coordination::{Cooperation, State};
 use rlbayes::{Runners, StateFolderError, state_folder};
 use rlbayes_common::snapshot::encode_table;
-use rlbayes_coordinator::event_loop::{EventLoop, Unobserved, Until, Writing};
+use rlbayes_coordinator::blocking::Blocking;
+use rlbayes_coordinator::event_loop::{EventLoop, Unobserved, Until};
 use rlbayes_coordinator::service::Service;
 use rlbayes_coordinator::status::About;
 use rlbayes_coordinator::token::Token;
@@ -223,11 +224,19 @@ pub(crate) fn coordinator(args: &CoordinatorArgs) -> Result<(), Failure> {
         let (event_loop, handle, published) = EventLoop::new(
             state,
             Some(journal),
-            Writing::Blocking,
+            Blocking::Thread,
             Arc::default(),
             &mut unobserved,
         );
-        let service = Service::new(handle, published.clone(), results, about, data, validator);
+        let service = Service::new(
+            handle,
+            published.clone(),
+            results,
+            about,
+            data,
+            validator,
+            Blocking::Thread,
+        );
         let written = tokio::spawn(writer.run(published));
         let (end_servers, servers_end) = watch::channel(false);
         let ending = |mut end: watch::Receiver<bool>| async move {

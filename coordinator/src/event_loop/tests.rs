@@ -90,7 +90,7 @@ fn a_stop_that_is_not_stored_is_not_acknowledged() {
     let (event_loop, handle, published) = EventLoop::new(
         State::new(plan()),
         Some(journal),
-        Writing::Inline,
+        Blocking::Inline,
         Arc::default(),
         &mut observer,
     );

@@ -86,7 +86,8 @@ pub fn exchange_to_wire(search: SearchId, exchange: &Exchange) -> v1::ExchangeRe
     }
 }
 
-/// Reads an exchange. `row` reads and checks rows; `state` finds states that were uploaded.
+/// Reads an exchange. `row` reads and checks a row, or leaves it out; `state` finds states that were
+/// uploaded.
 ///
 /// # Errors
 /// If a field is out of range, or a state was not uploaded.
@@ -241,7 +242,9 @@ fn counters_from_wire(counters: v1::Counters) -> ChainCounters {
     }
 }
 
-fn statistics_to_wire(statistics: WorkerStatistics) -> v1::WorkerStatistics {
+/// Writes how a worker is doing.
+#[must_use]
+pub fn statistics_to_wire(statistics: WorkerStatistics) -> v1::WorkerStatistics {
     v1::WorkerStatistics {
         cache_hits: statistics.cache_hits,
         cache_misses: statistics.cache_misses,

@@ -4,6 +4,7 @@ use super::{WireError, at_most};
 use crate::v1;
 use bytes::Bytes;
 use rlbayes_common::elite::{EliteRow, Structure};
+use rlbayes_common::graph::Dag;
 use rlbayes_common::ids::{NodeIdx, Seed};
 use rlbayes_common::score::LogScore;
 use rlbayes_common::search::Seeds;
@@ -26,10 +27,20 @@ pub fn row_to_wire(row: &EliteRow) -> v1::Row {
 /// # Errors
 /// If it is not a network over these variables, in order.
 pub fn row_from_wire(row: &v1::Row, nodes: usize) -> Result<EliteRow, WireError> {
+    let (dag, score) = dag_from_wire(row, nodes)?;
+    let structure = Structure::of(&dag);
+    Ok(EliteRow { structure, score })
+}
+
+/// Reads a row as the graph that it describes and the score that the sender claims.
+///
+/// # Errors
+/// If it is not a network over `nodes` variables, in order.
+pub fn dag_from_wire(row: &v1::Row, nodes: usize) -> Result<(Dag, LogScore), WireError> {
     let score = LogScore::checked(row.score).ok_or(WireError::Score)?;
     let edges = edges_from_wire(&row.edges, nodes)?;
-    let structure = Structure::from_edges(nodes, edges).map_err(|_| WireError::Cycle)?;
-    Ok(EliteRow { structure, score })
+    let dag = Dag::from_edges(nodes, edges).map_err(|_| WireError::Cycle)?;
+    Ok((dag, score))
 }
 
 /// Names a row by its bytes: the same name, the same row.

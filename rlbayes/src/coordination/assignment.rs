@@ -4,7 +4,7 @@ use super::chains::{ChainState, Held};
 use super::command::{Command, WorkerChange};
 use super::membership::{Entered, Move};
 use super::plan::{ChainCount, Pace, Snapshots};
-use super::{LAST_REPORTS, MAX_CHAINS, STORE_PROGRESS_EVERY, State, Stopped};
+use super::{LAST_REPORTS, MAX_CHAINS, Phase, STORE_PROGRESS_EVERY, State};
 use rlbayes_common::exchange::{ChainReport, ChainStatus, Exchange, Hello, Origin};
 use rlbayes_common::ids::{ChainId, WorkerId};
 use rlbayes_common::search::StoppedBy;
@@ -22,7 +22,7 @@ impl State {
         if let Some(before) = hello.replaces {
             self.members.heard_of(before);
         }
-        if self.stopped.is_some() {
+        if !self.is_running() {
             // There is nothing left to do for it; the reply says so, and brings the last report.
             // What it ran in a round that is not over goes to others.
             self.rebalance(&[]);
@@ -84,14 +84,18 @@ impl State {
         }
     }
 
-    pub(super) fn keep_last_state(&mut self, report: ChainReport, commands: &mut Vec<Command>) {
+    /// Keeps the state that a lockstep chain was left in, once the search is to end and if the chain
+    /// has not moved since the last barrier.
+    fn keep_last_state(&mut self, report: ChainReport, commands: &mut Vec<Command>) {
         let round = self.rounds.round().0;
+        if self.is_running() {
+            return;
+        }
         let Some(chain) = self.chains.get_mut(&report.chain) else {
             return;
         };
         let untouched = report.sequence == round && chain.counted.sum() == report.counters;
-        if self.stopped.is_some()
-            && untouched
+        if untouched
             && self.plan.snapshots != Snapshots::Never
             && let Some(snapshot) = report.snapshot
         {
@@ -110,7 +114,7 @@ impl State {
         if !overdue.is_empty() {
             self.rebalance(&[]);
         }
-        if self.stopped.is_none()
+        if self.is_running()
             && let Some(reason @ (StoppedBy::Time | StoppedBy::Stagnation)) =
                 self.plan.budget.reached(&self.spent(now))
         {
@@ -124,14 +128,14 @@ impl State {
     }
 
     pub(super) fn stop(&mut self, now: Duration, reason: StoppedBy, commands: &mut Vec<Command>) {
-        if self.stopped.is_some() {
+        if !self.is_running() {
             return;
         }
-        self.stopped = Some(Stopped {
+        self.phase = Phase::Stopping {
             reason,
             since: now,
             in_round: self.plan.pace == Pace::Lockstep,
-        });
+        };
         commands.push(Command::StoreProgress);
         if self.plan.pace == Pace::Free {
             commands.push(Command::Halt);
@@ -140,18 +144,18 @@ impl State {
 
     /// The search is over once nobody works on it any more, or has for too long.
     pub(super) fn finish(&mut self, now: Duration, commands: &mut Vec<Command>) {
-        let Some(Stopped {
+        let Phase::Stopping {
             reason,
             since,
             in_round,
-        }) = self.stopped
+        } = self.phase
         else {
             return;
         };
         // A lockstep round is finished, however long it takes, as long as somebody works on it.
         let hopeless = !in_round && now.saturating_sub(since) >= LAST_REPORTS;
-        if !self.finished && (self.members.alive().next().is_none() || hopeless) {
-            self.finished = true;
+        if self.members.alive().next().is_none() || hopeless {
+            self.phase = Phase::Finished { reason, since };
             self.pause_clock(now);
             commands.push(Command::StoreProgress);
             commands.push(Command::Halt);
@@ -232,7 +236,7 @@ impl State {
             if is_new {
                 self.chains.insert(chain, ChainState::new());
             }
-            let origin = self.origin(chain);
+            let origin = self.draw_origin(chain);
             if let Some(state) = self.chains.get_mut(&chain) {
                 state.started = true;
                 if let Some(before) = state.held.replace(Held { by: to, origin }) {
@@ -243,19 +247,17 @@ impl State {
         }
     }
 
-    pub(super) fn origin(&mut self, chain: ChainId) -> Origin {
-        let Some(state) = self.chains.get(&chain) else {
-            return Origin::Start;
+    /// Decides where a chain begins that is given to a worker. Rows of the pool, for a chain whose
+    /// state was lost, are drawn anew each time and counted as sent.
+    fn draw_origin(&mut self, chain: ChainId) -> Origin {
+        let state = self.chains.get(&chain);
+        let origin = match self.plan.pace {
+            Pace::Lockstep => state.and_then(ChainState::barrier),
+            Pace::Free if state.is_some_and(|state| state.started) => {
+                self.seeds_for_lost(chain).map(Origin::Pool)
+            }
+            Pace::Free => None,
         };
-        match (self.plan.pace, &state.snapshot) {
-            (Pace::Lockstep, Some(snapshot)) => Origin::Stored {
-                digest: snapshot.digest(),
-                seeds: state.owed.clone(),
-            },
-            (Pace::Free, _) if state.started => self
-                .seeds_for_lost(chain)
-                .map_or(Origin::Start, Origin::Pool),
-            _ => Origin::Start,
-        }
+        origin.unwrap_or(Origin::Start)
     }
 }

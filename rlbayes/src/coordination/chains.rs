@@ -34,15 +34,18 @@ pub(super) struct Held {
 /// How a report was answered.
 #[derive(Clone, Debug)]
 pub(super) struct Answered {
-    pub(super) incarnation: Incarnation,
+    /// The worker process that reported; none in lockstep, where the answer is the chain's own,
+    /// whoever runs it.
+    pub(super) incarnation: Option<Incarnation>,
     pub(super) sequence: u64,
     pub(super) answer: Answer,
 }
 
 /// What a chain has done: the maximum for each run in a worker process, summed. Late and repeated
-/// reports can't change the sum.
+/// reports can't change the sum. In lockstep a chain's counters are its own, whoever runs it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Counted {
+    /// The chain's own counters, in lockstep; else what retired processes have done.
     ended: ChainCounters,
     incarnations: Vec<(Incarnation, ChainCounters)>,
     /// Processes whose work is part of `ended`, oldest first: it must not be added again.
@@ -55,6 +58,11 @@ impl Counted {
     /// Of how many earlier ones it is known that they were counted.
     const RETIRED: usize = 1024;
 
+    /// Takes the chain's own counters and returns what they add.
+    pub(super) fn raise_own(&mut self, to: ChainCounters) -> ChainCounters {
+        raise(&mut self.ended, to)
+    }
+
     /// Takes counters of a worker process and returns what they add.
     pub(super) fn raise(&mut self, by: Incarnation, to: ChainCounters) -> ChainCounters {
         if let Some((_, known)) = self
@@ -62,10 +70,7 @@ impl Counted {
             .iter_mut()
             .find(|(incarnation, _)| *incarnation == by)
         {
-            let raised = known.max(to);
-            let added = raised.since(*known);
-            *known = raised;
-            return added;
+            return raise(known, to);
         }
         if self.retired.contains(&by) {
             return ChainCounters::default();
@@ -105,6 +110,13 @@ impl Counted {
     }
 }
 
+/// Raises counters and returns what that adds.
+fn raise(known: &mut ChainCounters, to: ChainCounters) -> ChainCounters {
+    let before = *known;
+    *known = before.max(to);
+    known.since(before)
+}
+
 impl ChainState {
     /// A chain that nobody has run yet.
     pub(super) fn new() -> Self {
@@ -121,9 +133,9 @@ impl ChainState {
     }
 
     /// Goes on with a chain as it stood at a barrier.
-    pub(super) fn stored(stored: StoredChain, counted_by: Incarnation) -> Self {
+    pub(super) fn stored(stored: StoredChain) -> Self {
         let mut counted = Counted::default();
-        counted.raise(counted_by, stored.counters);
+        counted.raise_own(stored.counters);
         Self {
             counted,
             status: stored.status,
@@ -149,12 +161,18 @@ impl ChainState {
     /// Makes the order that its worker may still get begin where the round that is now over ended:
     /// somebody else may have reported in its place.
     pub(super) fn renew_origin(&mut self) {
-        if let (Some(held), Some(snapshot)) = (&mut self.held, &self.snapshot) {
-            held.origin = Origin::Stored {
-                digest: snapshot.digest(),
-                seeds: self.owed.clone(),
-            };
+        let barrier = self.barrier();
+        if let (Some(held), Some(barrier)) = (&mut self.held, barrier) {
+            held.origin = barrier;
         }
+    }
+
+    /// Returns the last barrier as where the chain begins, if its state there is known.
+    pub(super) fn barrier(&self) -> Option<Origin> {
+        Some(Origin::Stored {
+            digest: self.snapshot.as_ref()?.digest(),
+            seeds: self.owed.clone(),
+        })
     }
 
     /// Tells whether a worker runs it.

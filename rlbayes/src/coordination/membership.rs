@@ -70,7 +70,7 @@ impl Membership {
             self.last_id += 1;
             WorkerId(self.last_id)
         });
-        let evaluations = known.map_or(0, |id| self.workers[&id].evaluations);
+        let evaluations = self.workers.get(&id).map_or(0, |before| before.evaluations);
         self.workers.insert(
             id,
             Worker {

@@ -20,7 +20,7 @@ pub use command::{Command, WorkerChange};
 pub use event::Event;
 pub use membership::{MAX_CHAINS, MAX_WORKERS};
 pub use plan::{ChainCount, Cooperation, Pace, SearchPlan, Snapshots};
-pub use view::{Stage, View, WorkerView};
+pub use view::{CurvePoint, Stage, View, WorkerView};
 
 use chains::ChainState;
 use membership::Membership;
@@ -43,9 +43,6 @@ const FAREWELL: Duration = Duration::from_secs(20);
 
 /// How often the progress is stored while nothing else is.
 const STORE_PROGRESS_EVERY: Duration = Duration::from_secs(2);
-
-/// In lockstep a chain's counters are its own, whoever runs it.
-const WHOEVER: Incarnation = Incarnation(0);
 
 /// When the best row was found, and by what.
 #[derive(Clone, Debug, PartialEq)]
@@ -105,14 +102,35 @@ pub enum Refusal {
     UnknownChain(ChainId),
 }
 
-/// The search is to end.
-#[derive(Clone, Copy, Debug)]
-struct Stopped {
-    reason: StoppedBy,
-    /// Since when all that is left to do is to bring the last reports.
-    since: Duration,
-    /// Whether a lockstep round is under way: it is finished first, whoever runs its chains.
-    in_round: bool,
+/// Where a search is between its start and its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// Chains search, or wait for workers to run them.
+    Running,
+    /// The search is to end; workers bring their last reports.
+    Stopping {
+        reason: StoppedBy,
+        /// Since when only the last reports are missing.
+        since: Duration,
+        /// Whether a lockstep round is under way: it is finished first, whoever runs its chains.
+        in_round: bool,
+    },
+    /// The search is over and nobody works on it any more.
+    Finished {
+        reason: StoppedBy,
+        /// Since when only the last reports were missing.
+        since: Duration,
+    },
+}
+
+impl Phase {
+    /// Returns why the search ends, once it does.
+    fn reason(self) -> Option<StoppedBy> {
+        match self {
+            Self::Running => None,
+            Self::Stopping { reason, .. } | Self::Finished { reason, .. } => Some(reason),
+        }
+    }
 }
 
 /// The state of one search.
@@ -137,8 +155,7 @@ pub struct State {
     searching_since: Option<Duration>,
     snapshots_at: Duration,
     progress_at: Duration,
-    stopped: Option<Stopped>,
-    finished: bool,
+    phase: Phase,
     /// Until when workers that nobody knows of may come: after a restart.
     rejoin_deadline: Duration,
 }
@@ -170,8 +187,7 @@ impl State {
             searching_since: None,
             snapshots_at: Duration::ZERO,
             progress_at: Duration::ZERO,
-            stopped: None,
-            finished: false,
+            phase: Phase::Running,
             rejoin_deadline: Duration::ZERO,
         }
     }
@@ -261,29 +277,38 @@ impl State {
     /// Returns why the search ends, once it does.
     #[must_use]
     pub fn stopped_by(&self) -> Option<StoppedBy> {
-        self.stopped.map(|stopped| stopped.reason)
+        self.phase.reason()
+    }
+
+    /// Tells whether the search is to go on: nothing has ended it.
+    fn is_running(&self) -> bool {
+        self.phase == Phase::Running
     }
 
     /// Tells whether chains are still to be run: until the end, and in lockstep until the end of
     /// the round that it came in.
     fn has_work(&self) -> bool {
-        !self.finished && self.stopped.is_none_or(|stopped| stopped.in_round)
+        match self.phase {
+            Phase::Running => true,
+            Phase::Stopping { in_round, .. } => in_round,
+            Phase::Finished { .. } => false,
+        }
     }
 
     /// Tells whether the search is over and nobody works on it any more.
     #[must_use]
     pub fn is_finished(&self) -> bool {
-        self.finished
+        matches!(self.phase, Phase::Finished { .. })
     }
 
     /// Tells whether the search is over and all workers have heard so, or had time enough to.
     #[must_use]
     pub fn everybody_knows(&self, now: Duration) -> bool {
-        let Some(stopped) = self.stopped else {
+        let Phase::Finished { since, .. } = self.phase else {
             return false;
         };
         let all_heard = !self.members.any_awaited() && now >= self.rejoin_deadline;
-        self.finished && (all_heard || now.saturating_sub(stopped.since) >= FAREWELL)
+        all_heard || now.saturating_sub(since) >= FAREWELL
     }
 
     /// Returns the lockstep round under way.

@@ -3,7 +3,7 @@
 use super::chains::ChainState;
 use super::plan::{ChainCount, Pace, SearchPlan};
 use super::rounds::Rounds;
-use super::{FAREWELL, Progress, State, Stopped, Stored, WHOEVER};
+use super::{CurvePoint, FAREWELL, Phase, Progress, State, Stored};
 use rlbayes_common::exchange::{ChainCounters, ChainStatus, Snapshot, StoredChain};
 use rlbayes_common::ids::{ChainId, Incarnation};
 use rlbayes_common::search::StoppedBy;
@@ -21,10 +21,6 @@ impl State {
         } = stored;
         let mut state = Self::new(plan);
         state.rejoin_deadline = FAREWELL;
-        if let Some(best) = pool.best() {
-            let at = progress.record.as_ref().map_or(Duration::ZERO, |r| r.at);
-            state.curve.add(at, best.score);
-        }
         state.pool = pool;
         state.record = progress.record;
         state.searched = progress.elapsed;
@@ -59,7 +55,7 @@ impl State {
             Pace::Lockstep => {
                 for (id, stored) in chains {
                     if let Some(chain) = state.chains.get_mut(&id) {
-                        *chain = ChainState::stored(stored, WHOEVER);
+                        *chain = ChainState::stored(stored);
                     }
                 }
             }
@@ -71,15 +67,21 @@ impl State {
             // is done again.
             record.evaluations = record.evaluations.min(state.total.evaluations);
         }
+        if let Some(best) = state.pool.best() {
+            let record = state.record.as_ref();
+            state.curve.add(CurvePoint {
+                at: record.map_or(Duration::ZERO, |record| record.at),
+                evaluations: record.map_or(0, |record| record.evaluations),
+                score: best.score,
+            });
+        }
         if let Some(reason) = progress.stopped_by
             && state.is_end(reason)
         {
-            state.stopped = Some(Stopped {
+            state.phase = Phase::Finished {
                 reason,
                 since: Duration::ZERO,
-                in_round: false,
-            });
-            state.finished = true;
+            };
         } else {
             // Limits may have been raised: chains that had used theirs up go on.
             for chain in state.chains.values_mut() {

@@ -1,12 +1,16 @@
 //! What workers are told: their chains, and how these go on.
 
-use super::chains::Held;
+use super::chains::{ChainState, Held};
 use super::plan::{ChainCount, Pace};
-use super::{Refusal, State, WHOEVER};
+use super::{Refusal, State};
 use rlbayes_common::exchange::{
     Answer, ChainCounters, ChainOrder, ChainStatus, Exchange, Origin, Reply, Welcome,
 };
 use rlbayes_common::ids::{ChainId, Incarnation, WorkerId};
+
+/// The number of a worker that came when the search was over and is not entered; those of others
+/// begin at 1. A worker reads first that the search is over.
+const NO_MEMBER: WorkerId = WorkerId(0);
 
 impl State {
     /// Returns what a worker that has just joined is told.
@@ -16,7 +20,7 @@ impl State {
     pub fn welcome(&self, incarnation: Incarnation) -> Result<Welcome, Refusal> {
         let worker = match self.members.find(incarnation) {
             Some(worker) => worker,
-            None if self.stopped.is_some() => WorkerId(0),
+            None if !self.is_running() => NO_MEMBER,
             None => return Err(Refusal::TooManyWorkers),
         };
         Ok(Welcome {
@@ -58,7 +62,7 @@ impl State {
         let answers = asked
             .iter()
             .filter_map(|&(id, sequence)| {
-                self.answer(worker, incarnation, id, sequence)
+                self.answer(worker, Some(incarnation), id, sequence)
                     .map(|answer| (id, sequence, answer))
             })
             .collect();
@@ -70,10 +74,11 @@ impl State {
         })
     }
 
-    pub(super) fn answer(
+    /// Returns the answer to a report; in lockstep it is the same for any process of the worker.
+    fn answer(
         &self,
         worker: WorkerId,
-        incarnation: Incarnation,
+        incarnation: Option<Incarnation>,
         id: ChainId,
         sequence: u64,
     ) -> Option<Answer> {
@@ -106,7 +111,7 @@ impl State {
         self.plan.pace == Pace::Free
             || asked
                 .iter()
-                .all(|&(id, sequence)| self.answer(worker, WHOEVER, id, sequence).is_some())
+                .all(|&(id, sequence)| self.answer(worker, None, id, sequence).is_some())
             || self.owes_a_report(worker)
     }
 
@@ -161,14 +166,11 @@ impl State {
     /// Returns where a chain begins. In lockstep that is the last barrier of today, not the one at
     /// which the chain was given away: a round may have ended before the order was taken up.
     fn origin_now(&self, chain: ChainId, held: &Held) -> Origin {
-        let state = self.chains.get(&chain);
-        match (self.plan.pace, state.and_then(|s| s.snapshot.as_ref())) {
-            (Pace::Lockstep, Some(snapshot)) => Origin::Stored {
-                digest: snapshot.digest(),
-                seeds: state.and_then(|state| state.owed.clone()),
-            },
-            _ => held.origin.clone(),
-        }
+        let barrier = match self.plan.pace {
+            Pace::Lockstep => self.chains.get(&chain).and_then(ChainState::barrier),
+            Pace::Free => None,
+        };
+        barrier.unwrap_or_else(|| held.origin.clone())
     }
 
     /// Returns how much of a budget is left for a chain, so that all together keep it.

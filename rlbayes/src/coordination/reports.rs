@@ -3,7 +3,7 @@
 use super::chains::Answered;
 use super::command::Command;
 use super::plan::{ChainCount, Cooperation, Pace, Snapshots};
-use super::{MAX_CHAINS, Record, State, WHOEVER};
+use super::{CurvePoint, MAX_CHAINS, Phase, Record, State};
 use rlbayes_common::elite::{EliteRow, Pool, reseed, reseed_lost};
 use rlbayes_common::exchange::{
     Answer, ChainCounters, ChainReport, ChainStatus, Exchange, RunSequence,
@@ -66,7 +66,7 @@ impl State {
     ) {
         let id = report.chain;
         let (sequence, status, wants_seeds) = (report.sequence, report.status, report.wants_seeds);
-        let incarnation = RunSequence::of(sequence).counted_as(incarnation);
+        let incarnation = Some(RunSequence::of(sequence).counted_as(incarnation));
         self.count(now, worker, incarnation, id, report.counters);
         self.merge(now, report, commands);
         self.check_budget(now, commands);
@@ -85,10 +85,10 @@ impl State {
             .answered
             .as_ref()
             .is_some_and(|last| last.incarnation == incarnation && last.sequence == sequence);
-        if repeated && self.stopped.is_none() {
+        if repeated && self.is_running() {
             return;
         }
-        let answer = if self.stopped.is_some() || (is_holder && status != ChainStatus::Running) {
+        let answer = if !self.is_running() || (is_holder && status != ChainStatus::Running) {
             Answer::Stop
         } else if !is_holder {
             Answer::Revoke
@@ -110,7 +110,7 @@ impl State {
                 answer,
             });
         }
-        if self.stopped.is_none()
+        if self.is_running()
             && let Some(reason) = self.all_done()
         {
             self.stop(now, reason, commands);
@@ -158,32 +158,34 @@ impl State {
         reports: Vec<ChainReport>,
         commands: &mut Vec<Command>,
     ) {
-        let mut wanting = Vec::with_capacity(reports.len());
+        let mut reported = Vec::with_capacity(reports.len());
         for mut report in reports {
             let id = report.chain;
-            let holder = self.chains[&id].held.as_ref().map(|held| held.by);
-            self.count(now, holder, WHOEVER, id, report.counters);
-            if let Some(chain) = self.chains.get_mut(&id) {
-                chain.status = report.status;
-                if let Some(snapshot) = report.snapshot.take() {
-                    chain.snapshot = Some(snapshot);
-                } else {
-                    // An older state would not fit this round's seeds.
-                    chain.snapshot = None;
-                }
-            }
-            wanting.push((id, report.sequence, report.wants_seeds));
+            let Some(chain) = self.chains.get_mut(&id) else {
+                // Chains are never taken out, so one that was there when it reported still is.
+                continue;
+            };
+            chain.status = report.status;
+            // Where it brings none: an older state would not fit this round's seeds.
+            chain.snapshot = report.snapshot.take();
+            let holder = chain.held.as_ref().map(|held| held.by);
+            self.count(now, holder, None, id, report.counters);
+            let running = report.status == ChainStatus::Running;
+            reported.push((id, report.sequence, running, report.wants_seeds));
             self.merge(now, report, commands);
         }
         self.check_budget(now, commands);
-        if self.stopped.is_none()
+        if self.is_running()
             && let Some(reason) = self.all_done()
         {
             self.stop(now, reason, commands);
         }
-        if let Some(stopped) = &mut self.stopped {
-            stopped.in_round = false;
-            stopped.since = now;
+        if let Phase::Stopping {
+            in_round, since, ..
+        } = &mut self.phase
+        {
+            *in_round = false;
+            *since = now;
         }
         let snapshot = match self.plan.snapshots {
             Snapshots::Never => false,
@@ -196,15 +198,14 @@ impl State {
                 due
             }
         };
-        for (id, sequence, wants_seeds) in wanting {
+        for (id, sequence, running, wants_seeds) in reported {
             // Seeds are drawn even at the end: a search that goes on later needs them.
-            let running = self.chains[&id].status == ChainStatus::Running;
             let seeds = if running && wants_seeds {
                 self.seeds_for(id)
             } else {
                 None
             };
-            let answer = if self.stopped.is_some() || !running {
+            let answer = if !self.is_running() || !running {
                 Answer::Stop
             } else {
                 Answer::Continue {
@@ -216,7 +217,7 @@ impl State {
                 chain.owed = seeds;
                 chain.renew_origin();
                 chain.answered = Some(Answered {
-                    incarnation: WHOEVER,
+                    incarnation: None,
                     sequence,
                     answer,
                 });
@@ -231,16 +232,20 @@ impl State {
         self.rebalance(&[]);
     }
 
-    pub(super) fn count(
+    /// Counts what a worker process has done on a chain or, without one, what the chain itself has.
+    fn count(
         &mut self,
         now: Duration,
         worker: Option<WorkerId>,
-        incarnation: Incarnation,
+        incarnation: Option<Incarnation>,
         chain: ChainId,
         counters: ChainCounters,
     ) {
         if let Some(state) = self.chains.get_mut(&chain) {
-            let added = state.counted.raise(incarnation, counters);
+            let added = match incarnation {
+                Some(incarnation) => state.counted.raise(incarnation, counters),
+                None => state.counted.raise_own(counters),
+            };
             self.total = self.total.plus(added);
             if let Some(worker) = worker {
                 self.members.credit(now, worker, added.evaluations);
@@ -291,7 +296,11 @@ impl State {
                     evaluations: self.total.evaluations,
                 },
             };
-            self.curve.add(record.at, record.score);
+            self.curve.add(CurvePoint {
+                at: record.at,
+                evaluations: record.evaluations,
+                score: record.score,
+            });
             self.record = Some(record);
             commands.push(Command::StoreProgress);
             commands.push(Command::Record(best));
@@ -299,7 +308,7 @@ impl State {
     }
 
     pub(super) fn check_budget(&mut self, now: Duration, commands: &mut Vec<Command>) {
-        if self.stopped.is_none()
+        if self.is_running()
             && let Some(reason) = self.plan.budget.reached(&self.spent(now))
         {
             self.stop(now, reason, commands);

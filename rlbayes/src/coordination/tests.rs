@@ -153,6 +153,23 @@ fn a_worker_that_joins_twice_is_one_worker() {
 }
 
 #[test]
+fn the_curve_has_time_and_evaluations_of_every_record() {
+    let mut driven = Driven::new(plan(Pace::Free, Budget::default()));
+    let worker = driven.join(0, 1);
+    for (now, score) in [(1, -5.0), (2, -6.0), (3, -4.0)] {
+        let reports = vec![report(0, now, 10 * now, &best((0, 1), score))];
+        driven.exchange(now, &worker, 1, reports).unwrap();
+    }
+    let point = |at, evaluations, score| CurvePoint {
+        at: seconds(at),
+        evaluations,
+        score: LogScore::new(score),
+    };
+    let curve = driven.state.view(seconds(3), None).curve;
+    assert_eq!(curve, [point(1, 10, -5.0), point(3, 30, -4.0)]);
+}
+
+#[test]
 fn in_lockstep_nobody_is_answered_before_all_have_reported() {
     let mut driven = Driven::new(plan(Pace::Lockstep, Budget::default()));
     let worker = driven.join(0, 1);
@@ -849,6 +866,7 @@ fn a_record_that_is_newer_than_the_stored_chains_does_not_end_the_search() {
     let mut state = State::recovered(plan, stored);
     assert_eq!(state.counters().evaluations, 30);
     assert_eq!(state.record().unwrap().evaluations, 30);
+    assert_eq!(state.view(Duration::ZERO, None).curve[0].evaluations, 30);
     state.apply(seconds(0), Event::Tick);
     assert_eq!(state.stopped_by(), None);
 }

@@ -47,7 +47,18 @@ pub struct View {
     /// The workers.
     pub workers: Vec<WorkerView>,
     /// The best score over time.
-    pub curve: Vec<(Duration, LogScore)>,
+    pub curve: Vec<CurvePoint>,
+}
+
+/// A point of the curve: a best score, and when it was reached.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CurvePoint {
+    /// Time spent searching.
+    pub at: Duration,
+    /// Evaluations made by all chains.
+    pub evaluations: u64,
+    /// The best score.
+    pub score: LogScore,
 }
 
 /// Whether anybody searches.
@@ -116,7 +127,7 @@ impl State {
             *held.entry(by.by).or_default() += 1;
         }
         View {
-            stage: if self.finished {
+            stage: if self.is_finished() {
                 Stage::Finished
             } else if self.members.alive().next().is_some() {
                 Stage::Running
@@ -163,10 +174,10 @@ const CURVE_POINTS: usize = 512;
 
 /// The best score over time, bounded.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Curve(Vec<(Duration, LogScore)>);
+pub(super) struct Curve(Vec<CurvePoint>);
 
 impl Curve {
-    pub(super) fn add(&mut self, at: Duration, score: LogScore) {
+    pub(super) fn add(&mut self, point: CurvePoint) {
         if self.0.len() >= CURVE_POINTS {
             let mut number = 0;
             let last = self.0.len();
@@ -175,10 +186,10 @@ impl Curve {
                 number % 2 == 1 || number == last
             });
         }
-        self.0.push((at, score));
+        self.0.push(point);
     }
 
-    pub(super) fn points(&self) -> Vec<(Duration, LogScore)> {
+    pub(super) fn points(&self) -> Vec<CurvePoint> {
         self.0.clone()
     }
 }
@@ -191,13 +202,18 @@ mod tests {
     fn a_long_curve_keeps_its_ends_and_its_limit() {
         let mut curve = Curve::default();
         for at in 0..10_000u32 {
-            let time = Duration::from_secs(u64::from(at));
-            curve.add(time, LogScore::new(f64::from(at)));
+            curve.add(CurvePoint {
+                at: Duration::from_secs(u64::from(at)),
+                evaluations: 2 * u64::from(at),
+                score: LogScore::new(f64::from(at)),
+            });
         }
         let points = curve.points();
         assert!(points.len() <= CURVE_POINTS);
-        assert_eq!(points[0].0, Duration::ZERO);
-        assert_eq!(points[points.len() - 1].0, Duration::from_secs(9999));
-        assert!(points.is_sorted());
+        assert_eq!(points[0].at, Duration::ZERO);
+        let last = points[points.len() - 1];
+        assert_eq!(last.at, Duration::from_secs(9999));
+        assert_eq!(last.evaluations, 2 * 9999);
+        assert!(points.is_sorted_by_key(|point| point.at));
     }
 }
