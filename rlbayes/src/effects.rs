@@ -32,7 +32,7 @@ impl Effects {
                 Command::Record(row) => {
                     let score = row.score.value();
                     let at = state.elapsed(now).as_secs_f64();
-                    tracing::info!(score, at, "new best");
+                    tracing::info!(score, at, "record");
                     effects.records.push(row);
                 }
                 Command::Worker(worker, change) => match change {

@@ -130,6 +130,13 @@ impl std::fmt::Display for Difference {
                 of(stored),
                 now.as_deref().unwrap_or("another table")
             ),
+            // These are stored as fingerprints, which tell nobody anything.
+            Self::Setting { table, name, .. } if name == "constraints" => {
+                write!(f, "holds {} with other constraints", of(table))
+            }
+            Self::Setting { table, name, .. } if name == "start" => {
+                write!(f, "holds {} from another start network", of(table))
+            }
             Self::Setting {
                 table,
                 name,
