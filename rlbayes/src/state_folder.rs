@@ -67,13 +67,13 @@ pub(crate) fn open(
     mut warn: impl FnMut(String),
 ) -> Result<Kept, StateFolderError> {
     let settings = request.settings();
-    let (journal, stored) = open_journal(folder, request, &mut warn)?;
+    let nodes = request.table().data().nodes();
+    let (mut journal, stored) = open_file(folder, &settings, nodes, request.keying(), &mut warn)?;
     let refused = |problem| StateFolderError::File {
         path: folder.to_owned(),
         problem,
     };
     let chain_folder = ChainFolder::open(&folder.join("chains")).map_err(refused)?;
-    let nodes = request.table().data().nodes();
     let mut chains = BTreeMap::new();
     match (stored.is_some(), chain_folder.belongs_to(&settings)) {
         (_, Belongs::Here) => chains = chain_folder.read(nodes, &mut warn),
@@ -86,6 +86,10 @@ pub(crate) fn open(
         (_, Belongs::Unknown | Belongs::Elsewhere(_)) => {
             chain_folder.set_aside("nothing tells which search it belongs to", &mut warn);
         }
+    }
+    // Nothing is begun before the chains are known to be this search's, or nobody's.
+    if stored.is_none() {
+        begin(&mut journal, folder, &settings)?;
     }
     chain_folder.begin(&settings).map_err(refused)?;
     Ok(Kept {
@@ -110,14 +114,22 @@ pub fn open_journal(
     let nodes = request.table().data().nodes();
     let (mut journal, stored) = open_file(folder, &settings, nodes, request.keying(), warn)?;
     if stored.is_none() {
-        journal
-            .begin(&settings)
-            .map_err(|problem| StateFolderError::Journal {
-                path: folder.to_owned(),
-                problem,
-            })?;
+        begin(&mut journal, folder, &settings)?;
     }
     Ok((journal, stored))
+}
+
+fn begin(
+    journal: &mut Journal,
+    folder: &Path,
+    settings: &[(String, String)],
+) -> Result<(), StateFolderError> {
+    journal
+        .begin(settings)
+        .map_err(|problem| StateFolderError::Journal {
+            path: folder.to_owned(),
+            problem,
+        })
 }
 
 /// Opens the journal of a state folder and reads what is there. A new journal is returned without a

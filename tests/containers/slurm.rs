@@ -62,7 +62,7 @@ fn a_cancelled_job_stays_so_and_the_same_command_goes_on() {
     assert_eq!(ended.restarts, "0", "{ended:?}");
     let said = slurm.said(&job);
     assert!(
-        said.contains("interrupted; the same command goes on"),
+        said.contains("interrupted; the same command continues"),
         "{said}"
     );
     assert!(!said.contains("queued again"), "{said}");
@@ -326,7 +326,7 @@ impl Slurm {
         assert_eq!(ended.restarts, "1", "{ended:?}");
         let said = self.said(job);
         for sentence in [
-            "0: interrupted; the same command goes on from here",
+            "0: interrupted; the same command continues from here",
             "saved; the job is queued again",
             "goes on with ",
         ] {

@@ -1,11 +1,13 @@
 //! Constraints hold in the result of every search, whatever they are.
 
-use crate::rlbayes;
+use crate::{PROGRAM, prepare_cluster, rlbayes};
 use rlbayes_common::ids::Seed;
 use rlbayes_common::random::Random;
-use rlbayes_tests::{data, write};
+use rlbayes_tests::{Running, data, write};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
 const NAMES: [&str; 8] = [
     "asia", "bronc", "dysp", "either", "lung", "smoke", "tub", "xray",
@@ -36,6 +38,63 @@ fn no_search_breaks_a_constraint() {
             drawn.assert_kept(&edges, &format!("set {set}, {search}"));
         }
     }
+}
+
+/// Starts a command whose stdin is a pipe that holds a required edge.
+fn with_required_from_a_pipe(mut command: Command) -> Running {
+    let mut echo = Command::new("echo")
+        .arg("dysp,asia")
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    command.args(["--required", "/dev/stdin"]);
+    command.stdin(echo.stdout.take().unwrap());
+    let running = Running::of(command);
+    echo.wait().unwrap();
+    running
+}
+
+#[test]
+fn constraints_may_come_from_a_pipe_and_are_the_same_search_as_from_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = write(folder.path(), "required.csv", "dysp,asia\n");
+    let state = folder.path().join("state");
+    let command = |evaluations: &str| {
+        let mut command = PROGRAM.command();
+        command.arg("learn").arg(data("asia_n1000_s1.csv.gz"));
+        command.args(["--threads", "1", "--json", "--evaluations", evaluations]);
+        command.arg("--state").arg(&state);
+        command
+    };
+    let edges = |json: serde_json::Value| json["edges"].to_string();
+    let mut from_file = command("20000");
+    from_file.arg("--required").arg(&file).stdin(Stdio::null());
+    let ran = Running::of(from_file).wait(Duration::from_secs(60)).ok();
+    assert!(edges(ran.json()).contains(r#"["dysp","asia"]"#));
+    for evaluations in ["40000", "60000"] {
+        let ran = with_required_from_a_pipe(command(evaluations)).wait(Duration::from_secs(60));
+        assert!(edges(ran.ok().json()).contains(r#"["dysp","asia"]"#));
+    }
+}
+
+#[test]
+fn a_coordinator_takes_constraints_from_a_pipe_and_its_workers_keep_them() {
+    let cluster = prepare_cluster(
+        "asia_n1000_s1.csv.gz",
+        &["--evaluations", "200000", "--when-done", "exit"],
+    );
+    let coordinator = with_required_from_a_pipe(cluster.coordinator_command());
+    let worker = cluster.worker("one");
+    let ran = coordinator.wait(Duration::from_secs(120)).ok();
+    worker.wait(Duration::from_secs(60)).ok();
+    assert!(ran.stderr.contains("finished: -"), "{ran:?}");
+    assert!(!ran.stderr.contains("refused"), "{ran:?}");
+    let json = std::fs::read_to_string(cluster.path("out").join("asia_n1000_s1.json")).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert!(
+        json["edges"].to_string().contains(r#"["dysp","asia"]"#),
+        "{json}"
+    );
 }
 
 #[test]

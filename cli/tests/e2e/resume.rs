@@ -198,15 +198,15 @@ fn another_search_in_the_same_folder_is_refused_with_the_difference() {
     let forbidden = write(folder.path(), "forbidden.csv", "HR,CO\n");
     let (other_table, forbidden) = (other_table.to_str().unwrap(), forbidden.to_str().unwrap());
     for (what, changed) in [
-        ("--seed", vec!["--seed", "2"]),
+        ("seed", vec!["--seed", "2"]),
         ("score", vec!["--score", "bdeu"]),
         ("search", vec!["--search", "paper"]),
         ("search", vec!["--theta", "0.25"]),
         ("constraints", vec!["--forbidden", forbidden]),
-        ("data", vec![other_table]),
+        ("this one is of asia", vec![other_table]),
     ] {
         let mut other = args.clone();
-        if what == "data" {
+        if changed[0] == other_table {
             other[1] = other_table.to_owned();
         } else {
             other.extend(changed.iter().map(|&text| text.to_owned()));
@@ -219,7 +219,8 @@ fn another_search_in_the_same_folder_is_refused_with_the_difference() {
             line.starts_with("error: ") && !line.contains('\n'),
             "{ran:?}"
         );
-        assert!(line.contains("another search"), "{line}");
+        assert!(line.contains("holds a search of alarm"), "{line}");
+        assert!(line.ends_with("Use another --state"), "{line}");
         assert!(line.contains(what), "{what}: {line}");
     }
     let after = rlbayes(&args).ok().json();
@@ -235,7 +236,7 @@ fn a_cluster_with_cooperation_and_one_without_are_two_searches() {
     command.arg("--no-cooperation");
     let ran = Running::of(command).wait(SOON);
     assert_eq!(ran.code, Some(2), "{ran:?}");
-    assert!(ran.stderr.contains("--no-cooperation"), "{ran:?}");
+    assert!(ran.stderr.contains("cooperation"), "{ran:?}");
     cluster.start_coordinator(&[]);
     cluster.wait_for("the same command goes on", |_| true);
 }
@@ -304,8 +305,8 @@ fn without_a_journal_chains_of_another_table_are_not_believed() {
     for _ in 0..2 {
         let ran = rlbayes(&args);
         assert_eq!(ran.code, Some(2), "{ran:?}");
-        assert!(ran.stderr.contains("another search"), "{ran:?}");
-        assert!(ran.stderr.contains("the data's fingerprint"), "{ran:?}");
+        assert!(ran.stderr.contains("holds a search of half"), "{ran:?}");
+        assert!(ran.stderr.contains("this one is of alarm"), "{ran:?}");
     }
     // Where nothing tells what the chains belong to, they are set aside.
     fs::remove_file(state.join("chains/search.txt")).unwrap();
