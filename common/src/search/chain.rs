@@ -1,7 +1,6 @@
 //! What every search is to the rest of the system: a chain that makes one step at a time, reports
 //! the rows that it finds, and may take seeds from others.
 
-use super::benefits::MIN_GAIN;
 use super::position::Position;
 use super::problem::{Evaluator, OutOfBudget};
 use crate::elite::{EliteRow, Found};
@@ -192,7 +191,7 @@ impl ChainCore {
         let better = self
             .best
             .as_ref()
-            .is_none_or(|best| score.value() > best.score.value() + MIN_GAIN);
+            .is_none_or(|best| score.beats(best.score));
         if better {
             self.best = Some(row());
             self.best_is_new = true;

@@ -14,8 +14,8 @@ pub mod rlbayes;
 mod settings;
 
 pub use crate::random::Random;
+pub use benefits::Benefits;
 pub(crate) use benefits::family_hash;
-pub use benefits::{Benefits, MIN_GAIN};
 pub use budget::{Budget, Spent, Stagnation, StoppedBy};
 pub use chain::{Chain, ChainCore, SavedChain, SeedCounts, Seeds, StepOutcome, UnfitState};
 pub use constraints::{ConstraintError, ConstraintList, Constraints, NamedConstraints};

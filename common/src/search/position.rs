@@ -2,7 +2,7 @@
 //! local optimum. The climb touches only what changed: a step costs the vectors of one or two
 //! families and a glance at one number a node.
 
-use super::benefits::{Benefits, MIN_GAIN};
+use super::benefits::Benefits;
 use super::chain::UnfitState;
 use super::operation::Operation;
 use super::problem::{Evaluator, OutOfBudget};
@@ -337,7 +337,7 @@ impl Position {
     fn best_operation(&mut self, random: &mut Random) -> Option<Operation> {
         self.closure.sweep(&self.dag);
         let mut best = Best {
-            gain: MIN_GAIN,
+            gain: LogScore::MIN_GAIN,
             ties: 0,
             operation: None,
         };

@@ -4,6 +4,7 @@ use super::baseline::HillClimbingParams;
 use super::test_tables::*;
 use super::*;
 use crate::ids::{ChainId, Seed};
+use crate::score::LogScore;
 use std::sync::Arc;
 
 fn specs() -> [SearchSpec; 9] {
@@ -234,7 +235,10 @@ fn incremental_positions_equal_a_fresh_one_after_any_operations() {
             position.climb(&mut evaluator, &mut random).unwrap();
             for number in 0..Operation::count(10) {
                 let gain = position.legal_gain(Operation::from_number(number, 10));
-                assert!(gain.is_none_or(|gain| gain <= MIN_GAIN), "a local optimum");
+                assert!(
+                    gain.is_none_or(|gain| gain <= LogScore::MIN_GAIN),
+                    "a local optimum"
+                );
             }
             position.mark();
             marked = position.row();

@@ -140,7 +140,7 @@ impl Chain for HillClimbing {
 mod tests {
     use super::super::testing::{evaluator, table_of};
     use super::*;
-    use crate::search::MIN_GAIN;
+    use crate::score::LogScore;
 
     fn chain(restarts: u64, perturb: u64, seed: u64) -> HillClimbing {
         let params = HillClimbingParams { restarts, perturb };
@@ -151,10 +151,10 @@ mod tests {
     #[test]
     fn every_operation_gains_and_the_end_has_none_that_does() {
         let mut chain = chain(0, 1, 1);
-        let mut before = f64::NEG_INFINITY;
+        let mut before = LogScore::IMPOSSIBLE;
         while chain.step() == StepOutcome::Ran {
-            let score = chain.position.as_ref().unwrap().score().value();
-            assert!(score > before + MIN_GAIN);
+            let score = chain.position.as_ref().unwrap().score();
+            assert!(score.beats(before));
             before = score;
         }
         let position = chain.position.as_mut().unwrap();
@@ -162,8 +162,8 @@ mod tests {
         for number in 0..Operation::count(7) {
             let operation = Operation::from_number(number, 7);
             let gain = position.legal_gain(operation);
-            assert!(gain.is_none_or(|gain| gain <= MIN_GAIN));
-            let free = gain.is_some_and(|gain| gain.abs() <= MIN_GAIN);
+            assert!(gain.is_none_or(|gain| gain <= LogScore::MIN_GAIN));
+            let free = gain.is_some_and(|gain| gain.abs() <= LogScore::MIN_GAIN);
             free_reversals += u32::from(free && matches!(operation, Operation::Reverse(..)));
         }
         assert!(

@@ -25,10 +25,10 @@ pub use explore::{BurstKind, Explorer, walk_in_class};
 pub use params::{ChainRank, Learning, RlBayesParams};
 pub use recombine::recombine;
 
+use super::Random;
 use super::chain::{Chain, ChainCore, SavedChain, Seeds, StepOutcome, UnfitState};
 use super::position::Position;
 use super::problem::{Evaluator, OutOfBudget};
-use super::{MIN_GAIN, Random};
 use crate::elite::{EliteRow, Found};
 use crate::graph::Dag;
 use crate::ids::{NodeIdx, Seed};
@@ -260,7 +260,7 @@ impl RlBayes {
         let is_record = self
             .run_best
             .as_ref()
-            .is_none_or(|best| score.value() > best.score.value() + MIN_GAIN);
+            .is_none_or(|best| score.beats(best.score));
         self.since_row += 1;
         self.since_meeting += 1;
         self.since_best += 1;
@@ -373,7 +373,7 @@ impl RlBayes {
         let lags = other.score.value() - own.score.value() > far;
         let better_parent = own.score.max(other.score);
         let child = recombine(own, other, &mut self.core.evaluator)?;
-        if lags || child.score.value() > better_parent.value() + MIN_GAIN {
+        if lags || child.score.beats(better_parent) {
             match self.table.explored() {
                 Some(_) => self.go_on_from(child),
                 None => self.first_run_goes_on_from(&child)?,

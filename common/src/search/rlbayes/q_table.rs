@@ -8,7 +8,6 @@
 
 use crate::elite::{EliteRow, Structure};
 use crate::random::Random;
-use crate::search::MIN_GAIN;
 
 /// A chain's memory.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,7 +44,7 @@ impl QTable {
     pub(super) fn is_better(&self, row: &EliteRow) -> bool {
         self.explored
             .as_ref()
-            .is_none_or(|known| row.score.value() > known.score.value() + MIN_GAIN)
+            .is_none_or(|known| row.score.beats(known.score))
     }
 
     /// Explores the best row of the table from now on with probability theta, else any other.

@@ -205,7 +205,7 @@ fn a_meeting_brings_a_child_only_where_it_is_better_than_both() {
         chain.table.explore(own.clone());
         chain.meet(&worse).unwrap();
         let now = chain.table.explored().unwrap();
-        if child.score.value() > own.score.value() + MIN_GAIN {
+        if child.score.beats(own.score) {
             assert_eq!(now, &child);
             taken += 1;
         } else {
