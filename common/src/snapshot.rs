@@ -7,15 +7,17 @@
 use crate::data::{Schema, Table, Variable};
 use crate::elite::{EliteRow, Structure};
 use crate::exchange::{ChainCounters, ChainStatus, Snapshot, StoredChain};
-use crate::ids::{NodeIdx, Seed};
+use crate::ids::NodeIdx;
 use crate::score::LogScore;
 use crate::search::{SavedChain, SeedCounts, Seeds};
 use bincode::{Decode, Encode};
+use std::cmp::Ordering;
 use std::sync::Arc;
 use thiserror::Error;
 
 const MAGIC: [u8; 8] = *b"RLBAYES\n";
-const VERSION: u32 = 1;
+/// Goes up with every change of what is stored: nothing is guessed from bytes of another version.
+const VERSION: u32 = 2;
 const CHECKSUM_BYTES: usize = 32;
 /// Magic, kind, version, length, checksum.
 const HEADER_BYTES: usize = 8 + 4 + 4 + 8 + CHECKSUM_BYTES;
@@ -45,9 +47,12 @@ pub enum SnapshotError {
         /// The kind found.
         found: u32,
     },
+    /// It was written by an earlier program.
+    #[error("it was written by an earlier version of rlbayes (format {0}, this one has {VERSION})")]
+    Earlier(u32),
     /// It was written by a newer program.
-    #[error("the snapshot has format version {0}; this program reads version {VERSION}")]
-    Version(u32),
+    #[error("it was written by a newer version of rlbayes (format {0}, this one has {VERSION})")]
+    Newer(u32),
     /// It is cut off or has bytes behind its end.
     #[error("the snapshot has {found} bytes of content where {expected} were expected")]
     Length {
@@ -65,6 +70,15 @@ pub enum SnapshotError {
     /// A structure in it is not one of this search.
     #[error("the snapshot holds a structure that does not fit: {0}")]
     Structure(&'static str),
+}
+
+impl SnapshotError {
+    /// Tells whether the bytes are of another version of the program: then they are not damaged,
+    /// and that version can still use them.
+    #[must_use]
+    pub fn is_other_version(&self) -> bool {
+        matches!(self, Self::Earlier(_) | Self::Newer(_))
+    }
 }
 
 #[derive(Encode, Decode)]
@@ -93,15 +107,15 @@ struct TableV1 {
 }
 
 #[derive(Encode, Decode)]
-struct SeedsV1 {
-    rows: Vec<RowV1>,
-    draw: u64,
+struct SeedsV2 {
+    best: Option<RowV1>,
+    mate: RowV1,
 }
 
 #[derive(Encode, Decode)]
-struct StoredChainV1 {
+struct StoredChainV2 {
     snapshot: Vec<u8>,
-    seeds: Option<SeedsV1>,
+    seeds: Option<SeedsV2>,
     reseeds: u64,
     counters: [u64; 6],
     status: u8,
@@ -111,7 +125,7 @@ struct StoredChainV1 {
 #[must_use]
 pub fn encode_stored_chain(chain: &StoredChain) -> Vec<u8> {
     let status = ChainStatus::ALL.iter().position(|&s| s == chain.status);
-    let twin = StoredChainV1 {
+    let twin = StoredChainV2 {
         snapshot: chain.snapshot.bytes().to_vec(),
         seeds: chain.seeds.as_ref().map(seeds_twin),
         reseeds: chain.reseeds,
@@ -126,7 +140,7 @@ pub fn encode_stored_chain(chain: &StoredChain) -> Vec<u8> {
 /// # Errors
 /// If the bytes are not a whole, undamaged chain of that size.
 pub fn decode_stored_chain(bytes: &[u8], nodes: usize) -> Result<StoredChain, SnapshotError> {
-    let twin: StoredChainV1 = open(Kind::StoredChain, bytes)?;
+    let twin: StoredChainV2 = open(Kind::StoredChain, bytes)?;
     decode_chain(&twin.snapshot, nodes)?;
     Ok(StoredChain {
         snapshot: Snapshot::new(twin.snapshot),
@@ -178,21 +192,17 @@ pub fn decode_table(bytes: &[u8]) -> Result<Table, SnapshotError> {
         .map_err(|_| SnapshotError::Structure("its cells are not those of its variables"))
 }
 
-fn seeds_twin(seeds: &Seeds) -> SeedsV1 {
-    SeedsV1 {
-        rows: seeds.rows.iter().map(row_twin).collect(),
-        draw: seeds.draw.0,
+fn seeds_twin(seeds: &Seeds) -> SeedsV2 {
+    SeedsV2 {
+        best: seeds.best.as_ref().map(row_twin),
+        mate: row_twin(&seeds.mate),
     }
 }
 
-fn seeds_back(twin: SeedsV1, nodes: usize) -> Result<Seeds, SnapshotError> {
+fn seeds_back(twin: SeedsV2, nodes: usize) -> Result<Seeds, SnapshotError> {
     Ok(Seeds {
-        rows: twin
-            .rows
-            .into_iter()
-            .map(|row| row_back(row, nodes))
-            .collect::<Result<_, _>>()?,
-        draw: Seed(twin.draw),
+        best: twin.best.map(|row| row_back(row, nodes)).transpose()?,
+        mate: row_back(twin.mate, nodes)?,
     })
 }
 
@@ -337,8 +347,10 @@ fn open<T: Decode<()>>(kind: Kind, bytes: &[u8]) -> Result<T, SnapshotError> {
     };
     #[expect(clippy::cast_possible_truncation, reason = "four bytes each")]
     let (found, version) = (number(0..4) as u32, number(4..8) as u32);
-    if version != VERSION {
-        return Err(SnapshotError::Version(version));
+    match version.cmp(&VERSION) {
+        Ordering::Less => return Err(SnapshotError::Earlier(version)),
+        Ordering::Greater => return Err(SnapshotError::Newer(version)),
+        Ordering::Equal => {}
     }
     if found != kind as u32 {
         return Err(SnapshotError::Kind {
@@ -414,8 +426,8 @@ mod tests {
         let stored = StoredChain {
             snapshot: Snapshot::new(encode_chain(&chain())),
             seeds: Some(Seeds {
-                rows: vec![row(&[(0, 1)], -3.0), row(&[(2, 3)], -4.0)],
-                draw: Seed(u64::MAX),
+                best: Some(row(&[(0, 1)], -3.0)),
+                mate: row(&[(2, 3)], -4.0),
             }),
             reseeds: 3,
             counters: ChainCounters {
@@ -469,6 +481,26 @@ mod tests {
             damaged[at / 8] ^= 1 << (at % 8);
             assert!(decode_chain(&damaged, 4).is_err(), "bit {at}");
         }
+    }
+
+    #[test]
+    fn what_another_version_has_written_is_refused_by_name() {
+        let written_by = |version: u32| {
+            let mut bytes = encode_chain(&chain());
+            bytes[12..16].copy_from_slice(&version.to_le_bytes());
+            decode_chain(&bytes, 4).unwrap_err()
+        };
+        let earlier = written_by(VERSION - 1);
+        assert_eq!(earlier, SnapshotError::Earlier(VERSION - 1));
+        assert!(
+            earlier
+                .to_string()
+                .contains("an earlier version of rlbayes")
+        );
+        let newer = written_by(VERSION + 1);
+        assert_eq!(newer, SnapshotError::Newer(VERSION + 1));
+        assert!(newer.to_string().contains("a newer version of rlbayes"));
+        assert!(earlier.is_other_version() && newer.is_other_version());
     }
 
     #[test]

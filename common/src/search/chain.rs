@@ -64,10 +64,23 @@ pub enum StepOutcome {
 /// Rows of others for a chain: theta-transfer across chains and machines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seeds {
-    /// Elite rows of other chains: the best there is, unless it is the chain's own, and a mate.
-    pub rows: Vec<EliteRow>,
-    /// What random choices about them start from, drawn from the search's seed.
-    pub draw: Seed,
+    /// The best row there is, unless the chain has found it itself.
+    pub best: Option<EliteRow>,
+    /// A row of another chain, drawn among those that they found best or stalled on.
+    pub mate: EliteRow,
+}
+
+impl Seeds {
+    /// Returns the rows: the best there is, then the mate.
+    pub fn rows(&self) -> impl Iterator<Item = &EliteRow> {
+        self.best.iter().chain([&self.mate])
+    }
+
+    /// Returns how many rows there are.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        1 + u64::from(self.best.is_some())
+    }
 }
 
 /// What became of the seeds that a chain was given.

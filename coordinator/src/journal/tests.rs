@@ -4,7 +4,7 @@ use redb::backends::InMemoryBackend;
 use rlbayes_common::elite::Structure;
 use rlbayes_common::exchange::{ChainStatus, Snapshot};
 use rlbayes_common::graph::Dag;
-use rlbayes_common::ids::{Incarnation, NodeIdx, Seed};
+use rlbayes_common::ids::{Incarnation, NodeIdx};
 use rlbayes_common::search::{SavedChain, SeedCounts, Seeds};
 use rlbayes_common::snapshot::encode_chain;
 
@@ -33,8 +33,8 @@ fn batch() -> Batch {
     let stored = StoredChain {
         snapshot: Snapshot::new(encode_chain(&saved)),
         seeds: Some(Seeds {
-            rows: vec![row(1, 2, -6.0)],
-            draw: Seed(9),
+            best: None,
+            mate: row(1, 2, -6.0),
         }),
         reseeds: 2,
         counters: ChainCounters {

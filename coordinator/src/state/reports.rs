@@ -328,7 +328,7 @@ impl State {
         let draw = self.plan.seed.mix(0xE117E).mix(state.reseeds);
         let seeds = choose(&self.pool, chain, draw)?;
         state.reseeds += 1;
-        self.seeds_sent += seeds.rows.len() as u64;
+        self.seeds_sent += seeds.count();
         Some(seeds)
     }
 

@@ -193,7 +193,7 @@ impl PaperWalk {
             return Ok(());
         };
         let mut entered: Vec<RowId> = Vec::new();
-        for seed in &seeds.rows {
+        for seed in seeds.rows() {
             self.core.seeds.received += 1;
             let row = self.scored_row(&seed.structure)?;
             if self.table.find(&row).is_none() {

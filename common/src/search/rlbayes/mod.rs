@@ -333,23 +333,22 @@ impl RlBayes {
         Ok(())
     }
 
-    /// Theta-transfer to rows from outside, the first of which is the best there is and the last
-    /// one of another chain.
+    /// Theta-transfer to rows from outside.
     fn transfer_to_seeds(&mut self, seeds: Seeds) -> Result<(), OutOfBudget> {
-        self.core.seeds.received += seeds.rows.len() as u64;
+        self.core.seeds.received += seeds.count();
         self.since_meeting = 0;
         let stalled = self.is_stalled();
         if stalled {
             self.end_run()?;
         }
-        for row in &seeds.rows {
+        for row in seeds.rows() {
             self.core.seeds.entered += u64::from(self.table.insert(row));
         }
         if !stalled {
-            return seeds.rows.iter().try_for_each(|row| self.meet(row));
+            return seeds.rows().try_for_each(|row| self.meet(row));
         }
-        if let (Some(own), Some(mate)) = (self.table.explored(), seeds.rows.last()) {
-            let child = recombine(own, mate, &mut self.core.evaluator)?;
+        if let Some(own) = self.table.explored() {
+            let child = recombine(own, &seeds.mate, &mut self.core.evaluator)?;
             if child.structure == own.structure {
                 self.transfer_to_own_row();
             } else {
