@@ -338,7 +338,7 @@ pub(crate) fn description(
     let problem = &prepared.problem;
     Ok(SearchDescription {
         id,
-        data_fingerprint: problem.scorer().table().fingerprint(),
+        data_fingerprint: problem.scorer().data_fingerprint(),
         data_hash: [0; 32],
         data_bytes: 0,
         nodes: problem.nodes(),

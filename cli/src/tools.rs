@@ -9,7 +9,7 @@ use crate::report::metrics_json;
 use crate::terminal::{Say, print, print_json};
 use crate::units::show_bytes;
 use clap::Args;
-use rlbayes_common::data::{Counter, sample, write_csv};
+use rlbayes_common::data::{sample, write_csv};
 use rlbayes_common::fit::fit;
 use rlbayes_common::graph::Dag;
 use rlbayes_common::ids::{NodeIdx, Seed};
@@ -17,7 +17,7 @@ use rlbayes_common::io::read_network;
 use rlbayes_common::io::write_whole;
 use rlbayes_common::metrics::compare;
 use rlbayes_common::network::{NamedDag, NetworkFile};
-use rlbayes_common::score::{ScoreSpec, Scorer};
+use rlbayes_common::score::{LocalScore, ScoreSpec, Scorer, Scratch};
 use rlbayes_common::search::SearchSpec;
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -54,9 +54,9 @@ pub(crate) fn score(args: &ScoreCommand) -> Result<(), Failure> {
         .load(&args.data, |warning| say.warn(&args.data, warning))?;
     let dag = read_structure(&args.network, table.schema())?;
     let scorer = Scorer::new(table.clone(), args.score.spec()?);
-    let mut counter = Counter::default();
+    let mut scratch = Scratch::default();
     let parts: Vec<f64> = NodeIdx::all(table.nodes())
-        .map(|node| scorer.local(node, dag.parents(node), &mut counter).value())
+        .map(|node| scorer.local(node, dag.parents(node), &mut scratch).value())
         .collect();
     let total: f64 = parts.iter().sum();
     if args.json {

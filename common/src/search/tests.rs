@@ -113,7 +113,7 @@ fn reported_scores_are_those_of_the_definition() {
                 crate::score::by_definition::structure(&table, problem.scorer().spec(), &dag);
             let fast = problem
                 .scorer()
-                .structure(&dag, &mut crate::data::Counter::default());
+                .structure(&dag, &mut crate::score::Scratch::default());
             assert_eq!(row.score, fast, "{}", spec.name());
             assert!((row.score.value() - slow.value()).abs() < 1e-6);
         }
