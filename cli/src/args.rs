@@ -326,7 +326,8 @@ impl BudgetArgs {
             evaluations: self.evaluations,
             target,
             stagnation: self.stagnation,
-        })
+        }
+        .or_default())
     }
 }
 
