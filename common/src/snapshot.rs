@@ -9,7 +9,7 @@ use crate::elite::{EliteRow, Structure};
 use crate::exchange::{ChainCounters, ChainStatus, Snapshot, StoredChain};
 use crate::ids::NodeIdx;
 use crate::score::LogScore;
-use crate::search::{SavedChain, SeedCounts, Seeds};
+use crate::search::{Fields, Lists, SavedChain, SeedCounts, Seeds};
 use bincode::{Decode, Encode};
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -88,16 +88,18 @@ struct RowV1 {
 }
 
 #[derive(Encode, Decode)]
-struct ChainV1 {
+struct ChainV2 {
     random: [u64; 4],
     iterations: u64,
     evaluations: u64,
     computed: u64,
     seeds: [u64; 3],
     best: Option<RowV1>,
-    rows: Vec<RowV1>,
-    integers: Vec<u64>,
-    numbers: Vec<f64>,
+    search: String,
+    version: u32,
+    integers: Vec<(String, Vec<u64>)>,
+    numbers: Vec<(String, Vec<f64>)>,
+    rows: Vec<(String, Vec<RowV1>)>,
 }
 
 #[derive(Encode, Decode)]
@@ -214,16 +216,18 @@ pub fn encode_chain(chain: &SavedChain) -> Vec<u8> {
         entered,
         made_current,
     } = chain.seeds;
-    let twin = ChainV1 {
+    let twin = ChainV2 {
         random: chain.random,
         iterations: chain.iterations,
         evaluations: chain.evaluations,
         computed: chain.computed,
         seeds: [received, entered, made_current],
         best: chain.best.as_ref().map(row_twin),
-        rows: chain.rows.iter().map(row_twin).collect(),
-        integers: chain.integers.clone(),
-        numbers: chain.numbers.clone(),
+        search: chain.search.to_string(),
+        version: chain.version,
+        integers: named(&chain.own.integers, u64::clone),
+        numbers: named(&chain.own.numbers, f64::clone),
+        rows: named(&chain.own.rows, row_twin),
     };
     seal(Kind::Chain, &twin)
 }
@@ -233,7 +237,7 @@ pub fn encode_chain(chain: &SavedChain) -> Vec<u8> {
 /// # Errors
 /// If the bytes are not a whole, undamaged chain of that size.
 pub fn decode_chain(bytes: &[u8], nodes: usize) -> Result<SavedChain, SnapshotError> {
-    let twin: ChainV1 = open(Kind::Chain, bytes)?;
+    let twin: ChainV2 = open(Kind::Chain, bytes)?;
     let [received, entered, made_current] = twin.seeds;
     Ok(SavedChain {
         random: twin.random,
@@ -246,14 +250,32 @@ pub fn decode_chain(bytes: &[u8], nodes: usize) -> Result<SavedChain, SnapshotEr
             made_current,
         },
         best: twin.best.map(|row| row_back(row, nodes)).transpose()?,
-        rows: twin
-            .rows
-            .into_iter()
-            .map(|row| row_back(row, nodes))
-            .collect::<Result<_, _>>()?,
-        integers: twin.integers,
-        numbers: twin.numbers,
+        search: twin.search.into(),
+        version: twin.version,
+        own: Fields {
+            integers: lists(twin.integers, Ok)?,
+            numbers: lists(twin.numbers, Ok)?,
+            rows: lists(twin.rows, |row| row_back(row, nodes))?,
+        },
     })
+}
+
+fn named<T, U>(lists: &Lists<T>, twin: impl Fn(&T) -> U) -> Vec<(String, Vec<U>)> {
+    let lists = lists.iter();
+    lists
+        .map(|(name, list)| (name.to_string(), list.iter().map(&twin).collect()))
+        .collect()
+}
+
+fn lists<T, U>(
+    named: Vec<(String, Vec<U>)>,
+    back: impl Fn(U) -> Result<T, SnapshotError>,
+) -> Result<Lists<T>, SnapshotError> {
+    let lists = named.into_iter().map(|(name, list)| {
+        let list: Result<Vec<T>, SnapshotError> = list.into_iter().map(&back).collect();
+        Ok((name.into(), list?))
+    });
+    lists.collect()
 }
 
 /// Writes a row.
@@ -402,9 +424,16 @@ mod tests {
                 made_current: 3,
             },
             best: Some(row(&[(0, 1), (2, 1)], -12.5)),
-            rows: vec![row(&[], f64::NEG_INFINITY), row(&[(3, 0)], -1e-300)],
-            integers: vec![0, u64::MAX],
-            numbers: vec![f64::NEG_INFINITY, 0.1],
+            search: "hc".into(),
+            version: 3,
+            own: Fields::default()
+                .with_rows(
+                    "some",
+                    [row(&[], f64::NEG_INFINITY), row(&[(3, 0)], -1e-300)],
+                )
+                .with_rows("none", [])
+                .with_integers("whole", [0, u64::MAX])
+                .with_numbers("other", [f64::NEG_INFINITY, 0.1]),
         }
     }
 

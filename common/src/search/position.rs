@@ -3,9 +3,9 @@
 //! families and a glance at one number a node.
 
 use super::benefits::Benefits;
-use super::chain::UnfitState;
 use super::operation::Operation;
 use super::problem::{Evaluator, OutOfBudget};
+use super::saved::UnfitState;
 use crate::elite::{EliteRow, Structure};
 use crate::graph::{Closure, Dag, ReachScratch};
 use crate::ids::NodeIdx;
@@ -67,14 +67,17 @@ impl Position {
     /// # Errors
     /// If the row is not an acyclic network of this problem.
     pub fn stand_again(row: &EliteRow, evaluator: &mut Evaluator) -> Result<Self, UnfitState> {
-        let dag = row.structure.to_dag().map_err(|_| UnfitState)?;
+        let dag = row
+            .structure
+            .to_dag()
+            .map_err(|_| UnfitState::Field("current"))?;
         if !evaluator.constraints().hold_for(&dag) {
-            return Err(UnfitState);
+            return Err(UnfitState::Field("current"));
         }
         let (evaluations, computed) = (evaluator.evaluations(), evaluator.computed());
         let limit = evaluator.limit();
         evaluator.set_limit(u64::MAX);
-        let position = Self::new(dag, evaluator).map_err(|_| UnfitState);
+        let position = Self::new(dag, evaluator).map_err(|_| UnfitState::Field("current"));
         evaluator.set_limit(limit);
         evaluator.resume(evaluations, computed);
         position

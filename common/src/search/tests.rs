@@ -201,7 +201,7 @@ fn different_seeds_differ_and_the_same_seed_does_not() {
         // The generators' states differ anyway; so must the networks that they lead to.
         let networks = |seed| {
             let ends = trace(seed).into_iter();
-            ends.map(|end| (end.best, end.rows)).collect::<Vec<_>>()
+            ends.map(|end| (end.best, end.own.rows)).collect::<Vec<_>>()
         };
         assert!(
             (2..6).any(|seed| networks(seed) != networks(1)),

@@ -4,8 +4,8 @@
 
 use crate::graph::{Dag, ReachScratch};
 use crate::ids::Seed;
-use crate::search::{Chain, ChainCore, Evaluator, Operation, OutOfBudget, Position};
-use crate::search::{SavedChain, StepOutcome, UnfitState};
+use crate::search::{Chain, ChainCore, Evaluator, Fields, Operation, OutOfBudget, Position};
+use crate::search::{SavedChain, StateKind, StepOutcome, UnfitState, save_position};
 
 /// How often and how far hill climbing starts again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +36,11 @@ pub struct HillClimbing {
 }
 
 impl HillClimbing {
+    pub(crate) const KIND: StateKind = StateKind {
+        search: "hc",
+        version: 1,
+    };
+
     /// Prepares a chain; nothing is scored before the first step.
     #[must_use]
     pub fn new(evaluator: Evaluator, start: Dag, seed: Seed, params: HillClimbingParams) -> Self {
@@ -59,41 +64,15 @@ impl HillClimbing {
         params: HillClimbingParams,
         saved: &SavedChain,
     ) -> Result<Self, UnfitState> {
-        let &[restarts_made] = saved.integers.as_slice() else {
-            return Err(UnfitState);
-        };
         let mut core = ChainCore::resume(evaluator, saved);
-        let position = core.stand_again(&saved.rows)?;
+        let position = core.stand_again(&saved.own)?;
         Ok(Self {
             core,
             params,
             start,
             position,
-            restarts_made,
+            restarts_made: saved.own.integer("restarts_made")?,
         })
-    }
-
-    fn try_step(&mut self) -> Result<StepOutcome, OutOfBudget> {
-        let position = match &mut self.position {
-            Some(position) => position,
-            none => none.insert(Position::new(self.start.clone(), &mut self.core.evaluator)?),
-        };
-        let was_fresh = position.is_fresh();
-        position.refresh(&mut self.core.evaluator)?;
-        self.core.offer(position.score(), || position.row());
-        if !was_fresh {
-            // The operation or restart in whose sweep the budget had ended is made now.
-            return Ok(StepOutcome::Ran);
-        }
-        if position.climb_step(&mut self.core.evaluator, &mut self.core.random)? {
-            self.core.offer(position.score(), || position.row());
-            return Ok(StepOutcome::Ran);
-        }
-        if self.restarts_made == self.params.restarts {
-            return Ok(StepOutcome::Exhausted);
-        }
-        self.perturb_best()?;
-        Ok(StepOutcome::Ran)
     }
 
     fn perturb_best(&mut self) -> Result<(), OutOfBudget> {
@@ -117,9 +96,27 @@ impl HillClimbing {
 }
 
 impl Chain for HillClimbing {
-    fn step(&mut self) -> StepOutcome {
-        let made = self.try_step();
-        self.core.count_step(made)
+    fn try_step(&mut self) -> Result<StepOutcome, OutOfBudget> {
+        let position = match &mut self.position {
+            Some(position) => position,
+            none => none.insert(Position::new(self.start.clone(), &mut self.core.evaluator)?),
+        };
+        let was_fresh = position.is_fresh();
+        position.refresh(&mut self.core.evaluator)?;
+        self.core.offer(position.score(), || position.row());
+        if !was_fresh {
+            // The operation or restart in whose sweep the budget had ended is made now.
+            return Ok(StepOutcome::Ran);
+        }
+        if position.climb_step(&mut self.core.evaluator, &mut self.core.random)? {
+            self.core.offer(position.score(), || position.row());
+            return Ok(StepOutcome::Ran);
+        }
+        if self.restarts_made == self.params.restarts {
+            return Ok(StepOutcome::Exhausted);
+        }
+        self.perturb_best()?;
+        Ok(StepOutcome::Ran)
     }
 
     fn core(&self) -> &ChainCore {
@@ -130,9 +127,12 @@ impl Chain for HillClimbing {
         &mut self.core
     }
 
-    fn save(&self) -> SavedChain {
-        self.core
-            .save_standing(self.position.as_ref(), vec![self.restarts_made])
+    fn kind(&self) -> StateKind {
+        Self::KIND
+    }
+
+    fn save_own(&self) -> Fields {
+        save_position(self.position.as_ref()).with_integer("restarts_made", self.restarts_made)
     }
 }
 

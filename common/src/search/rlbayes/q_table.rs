@@ -81,18 +81,13 @@ impl QTable {
         &self.rows
     }
 
-    /// Goes on from stored rows, the first of which is the explored one if `explores`; none if
-    /// they do not fit.
-    pub(super) fn load(limit: usize, explores: bool, rows: &[EliteRow]) -> Option<Self> {
-        let (explored, rows) = match explores {
-            true => rows.split_first().map(|(row, rows)| (Some(row), rows))?,
-            false => (None, rows),
-        };
-        Some(Self {
+    /// Resumes from stored rows, best first.
+    pub(super) fn load(limit: usize, explored: Option<EliteRow>, rows: &[EliteRow]) -> Self {
+        Self {
             limit,
             rows: rows.iter().take(limit).cloned().collect(),
-            explored: explored.cloned(),
-        })
+            explored,
+        }
     }
 
     /// Returns how many bytes a table takes at most, its rows' families not shared with any other.
@@ -141,13 +136,7 @@ mod tests {
             row(3, -4.0),
             "what it left can be found again"
         );
-        let stored: Vec<EliteRow> = table
-            .explored()
-            .into_iter()
-            .chain(table.rows())
-            .cloned()
-            .collect();
-        assert_eq!(QTable::load(3, true, &stored), Some(table));
-        assert_eq!(QTable::load(3, true, &[]), None);
+        let explored = table.explored().cloned();
+        assert_eq!(QTable::load(3, explored, table.rows()), table);
     }
 }
