@@ -7,9 +7,9 @@
 #![expect(clippy::print_stdout, reason = "a benchmark prints its results")]
 #![expect(clippy::unwrap_used, reason = "the tables are made here")]
 
-use rlbayes_common::data::{Counter, Kernel, Schema, Table, Variable};
+use rlbayes_common::data::{Kernel, Schema, Table, Variable};
 use rlbayes_common::ids::{NodeIdx, Seed};
-use rlbayes_common::score::{Additions, ScoreName, ScoreSpec, Scorer};
+use rlbayes_common::score::{Additions, LocalScore, ScoreName, ScoreSpec, Scorer, Scratch};
 use rlbayes_common::search::Random;
 use std::hint::black_box;
 use std::sync::Arc;
@@ -96,14 +96,14 @@ fn rate(scorer: &Scorer, parents: usize, kernel: Kernel) -> f64 {
         skip_hopeless: false,
         kernel,
     };
-    let mut counter = Counter::default();
+    let mut scratch = Scratch::default();
     let mut family = || {
         scorer.with_each(
             NodeIdx::new(0),
             black_box(&parents),
             request,
-            &mut counter,
-            |candidate, score| {
+            &mut scratch,
+            &mut |candidate, score| {
                 black_box((candidate, score));
             },
         )

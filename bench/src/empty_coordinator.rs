@@ -54,11 +54,14 @@ impl Coordinator for EmptyHandler {
         let reports = request.reports.into_iter();
         let answers = reports.map(|report| {
             // Where a coordinator would send two rows as seeds, two of the sender's go back.
-            let rows = report.finds.into_iter().filter_map(|find| find.row).take(2);
-            let seeds = report.wants_seeds.then(|| v1::Seeds {
-                rows: rows.collect(),
-                draw: 1,
-            });
+            let mut rows = report.finds.into_iter().filter_map(|find| find.row);
+            let (first, second) = (rows.next(), rows.next());
+            let (best, mate) = match second {
+                Some(mate) => (first, Some(mate)),
+                None => (None, first),
+            };
+            let wanted = report.wants_seeds && mate.is_some();
+            let seeds = wanted.then_some(v1::Seeds { best, mate });
             v1::Answer {
                 chain: report.chain,
                 sequence: report.sequence,

@@ -154,13 +154,11 @@ fn run_once(
     bar: &ProgressBar,
     interrupt: &AtomicBool,
 ) -> Result<Run, Failure> {
-    // Under --cpu the clock must not end the run, and its absence would be a budget of its own.
-    const UNREACHED: Duration = Duration::from_secs(1 << 32);
     let mut learn = learn_args(&chosen.path, &[])?;
     learn.search.seed = seed;
     learn.resources.threads = Some(args.threads);
     learn.resources.memory = args.memory;
-    learn.budget.time = Some(if args.cpu { UNREACHED } else { args.time });
+    learn.budget.time = (!args.cpu).then_some(args.time);
     learn.budget.target = chosen
         .known
         .as_ref()
@@ -169,7 +167,9 @@ fn run_once(
     machine::reset_peak_memory();
     let cpu_before = machine::cpu_seconds().unwrap_or(0.0);
     let prepared = learn::prepare(&learn, table)?;
-    let job = learn::job(&learn, &prepared, SearchId([0; 16]))?;
+    let mut job = learn::job(&learn, &prepared, SearchId([0; 16]))?;
+    // Under --cpu neither the clock nor stagnation ends the run, but the watch.
+    job.plan.budget.stagnation = None;
     let stop = AtomicBool::new(false);
     let mut watch = Watch {
         name: format!("{}, seed {seed}", chosen.name),

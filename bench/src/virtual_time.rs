@@ -77,11 +77,8 @@ pub(crate) fn run_watched(setup: &VirtualRun, watcher: &mut dyn Watcher) -> Outc
     let mut state = State::new(SearchPlan {
         chains: ChainCount::Fixed(setup.chains),
         seed: Seed(setup.seed),
-        // The caller ends it; any budget keeps the default rule of stagnation away.
-        budget: Budget {
-            iterations: Some(u64::MAX),
-            ..Budget::default()
-        },
+        // The caller ends it.
+        budget: Budget::default(),
         pace: Pace::Free,
         keying: Keying::of(setup.problem.scorer().spec().name()),
         cooperation: setup.cooperation,

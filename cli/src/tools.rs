@@ -9,13 +9,13 @@ use crate::units::show_bytes;
 use clap::Args;
 use rlbayes::memory_layout::MemoryLayout;
 use rlbayes::{Algorithm, Network, machine};
-use rlbayes_common::data::{Counter, sample, write_csv};
+use rlbayes_common::data::{sample, write_csv};
 use rlbayes_common::fit::fit;
 use rlbayes_common::ids::{NodeIdx, Seed};
 use rlbayes_common::io::read_network;
 use rlbayes_common::io::write_whole;
 use rlbayes_common::network::NetworkFile;
-use rlbayes_common::score::{ScoreSpec, Scorer};
+use rlbayes_common::score::{LocalScore, ScoreSpec, Scorer, Scratch};
 use serde_json::json;
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -51,9 +51,9 @@ pub(crate) fn score(args: &ScoreCommand) -> Result<(), Failure> {
         .load(&args.data, |warning| say.warn(&args.data, warning))?;
     let dag = read_structure(&args.network, &table)?;
     let scorer = Scorer::new(Arc::clone(table.data()), args.score.spec()?);
-    let mut counter = Counter::default();
+    let mut scratch = Scratch::default();
     let parts: Vec<f64> = NodeIdx::all(dag.nodes())
-        .map(|node| scorer.local(node, dag.parents(node), &mut counter).value())
+        .map(|node| scorer.local(node, dag.parents(node), &mut scratch).value())
         .collect();
     let total: f64 = parts.iter().sum();
     if args.json {

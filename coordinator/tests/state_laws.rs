@@ -44,11 +44,7 @@ fn plan(pace: Pace) -> SearchPlan {
     SearchPlan {
         chains: ChainCount::Fixed(CHAINS),
         seed: Seed(1),
-        // One that is never reached; none at all would end a search that stagnates.
-        budget: Budget {
-            iterations: Some(u64::MAX),
-            ..Budget::default()
-        },
+        budget: Budget::default(),
         pace,
         keying: Keying::ByClass,
         cooperation: Cooperation::On,
@@ -190,7 +186,7 @@ struct Chain {
 
 impl Chain {
     fn give(&mut self, seeds: Option<&Seeds>) {
-        for row in seeds.iter().flat_map(|seeds| &seeds.rows) {
+        for row in seeds.iter().flat_map(|seeds| seeds.rows()) {
             let key = row.structure.own_key().0;
             let part = u64::from_le_bytes(key[..8].try_into().unwrap());
             self.state = Seed(self.state).mix(part).0;
@@ -349,7 +345,8 @@ impl World {
         chain.waits = lockstep;
         let snapshot = lockstep.then(|| {
             let saved = SavedChain {
-                integers: vec![chain.state, chain.evaluations],
+                random: [chain.state, 0, 0, 0],
+                evaluations: chain.evaluations,
                 ..SavedChain::default()
             };
             Snapshot::new(encode_chain(&saved))
@@ -614,7 +611,7 @@ impl World {
                 Origin::Pool(seeds) => chain.give(Some(seeds)),
                 Origin::Stored { digest, seeds } => {
                     let saved = decode_chain(self.uploads[digest].bytes(), NODES).unwrap();
-                    (chain.state, chain.evaluations) = (saved.integers[0], saved.integers[1]);
+                    (chain.state, chain.evaluations) = (saved.random[0], saved.evaluations);
                     chain.give(seeds.as_ref());
                 }
             }

@@ -5,7 +5,7 @@
 pub mod convert;
 
 /// Version of the exchange; a peer with another one is refused.
-pub const PROTOCOL_VERSION: u32 = 1;
+pub const PROTOCOL_VERSION: u32 = 2;
 
 /// The largest message that either side takes.
 pub const MAX_MESSAGE_BYTES: usize = 4 << 20;

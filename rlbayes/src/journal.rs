@@ -94,7 +94,8 @@ impl JournalError {
     pub fn is_damage(&self) -> bool {
         use std::io::ErrorKind::{InvalidData, UnexpectedEof};
         match self {
-            Self::Entry(_) | Self::Damaged => true,
+            Self::Entry(error) => !error.is_other_version(),
+            Self::Damaged => true,
             Self::InUse => false,
             Self::Database(error) => match error {
                 redb::Error::Io(error) => matches!(error.kind(), InvalidData | UnexpectedEof),

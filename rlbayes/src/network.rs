@@ -3,7 +3,7 @@
 use crate::result_file::write_packed;
 use crate::score::Score;
 use crate::table::Table;
-use rlbayes_common::data::{Counter, sample};
+use rlbayes_common::data::sample;
 use rlbayes_common::fit::{FitError, fit};
 use rlbayes_common::graph::Dag;
 use rlbayes_common::ids::{NodeIdx, Seed};
@@ -13,7 +13,7 @@ use rlbayes_common::io::{
 };
 use rlbayes_common::metrics::{StructureMetrics, compare};
 use rlbayes_common::network::{NamedDag, NetworkError, NetworkFile};
-use rlbayes_common::score::{ScoreSpecError, Scorer};
+use rlbayes_common::score::{LocalScore, ScoreSpecError, Scorer, Scratch};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -205,11 +205,11 @@ impl Network {
             .placed_on(table)
             .map_err(NetworkUseError::UnknownNode)?;
         let scorer = Scorer::new(Arc::clone(table.data()), score.spec(1.0)?);
-        let mut counter = Counter::default();
+        let mut scratch = Scratch::default();
         let parts = NodeIdx::all(dag.nodes()).zip(table.variables());
         Ok(parts
             .map(|(node, name)| {
-                let part = scorer.local(node, dag.parents(node), &mut counter);
+                let part = scorer.local(node, dag.parents(node), &mut scratch);
                 (name.to_owned(), part.value())
             })
             .collect())

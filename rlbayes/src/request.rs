@@ -191,7 +191,7 @@ impl SearchRequest {
             start,
             algorithm,
             seed: Seed(settings.seed),
-            budget: settings.budget,
+            budget: settings.budget.or_default(),
             runners: settings.runners,
             threads,
             chains,

@@ -108,11 +108,7 @@ impl Search {
                 time: Some(LOCKSTEP_TIME),
                 ..Budget::default()
             },
-            // One that is never reached; none at all would end a search that stagnates.
-            Ends::LockstepByStop => Budget {
-                iterations: Some(u64::MAX),
-                ..Budget::default()
-            },
+            Ends::LockstepByStop => Budget::default(),
         };
         let plan = SearchPlan {
             chains: match lockstep {

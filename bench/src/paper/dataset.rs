@@ -4,12 +4,12 @@
 use crate::bench::reference_scores::TableChoice;
 use crate::bench::runs::learn_args;
 use crate::failure::Failure;
-use rlbayes_common::data::{Counter, Schema, Table, Variable, sample};
+use rlbayes_common::data::{Schema, Table, Variable, sample};
 use rlbayes_common::graph::Dag;
 use rlbayes_common::ids::{NodeIdx, Seed};
 use rlbayes_common::io::read_network;
 use rlbayes_common::network::{Network, NetworkFile};
-use rlbayes_common::score::{ScoreSpec, Scorer};
+use rlbayes_common::score::{LocalScore, ScoreSpec, Scorer, Scratch};
 use rlbayes_common::search::Random;
 use std::path::Path;
 use std::sync::Arc;
@@ -100,7 +100,7 @@ impl Dataset {
     /// Returns the BIC of the generating network.
     pub(super) fn truth_score(&self) -> f64 {
         Scorer::new(Arc::clone(&self.table), ScoreSpec::BIC)
-            .structure(&self.truth, &mut Counter::default())
+            .structure(&self.truth, &mut Scratch::default())
             .value()
     }
 

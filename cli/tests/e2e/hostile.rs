@@ -184,7 +184,7 @@ fn unknown_ids_and_numbers_out_of_range_get_a_clear_status() {
         code(block_on(client.join(request)))
     };
     assert_eq!(join(|r| r.protocol_version = 0), Code::FailedPrecondition);
-    assert_eq!(join(|r| r.protocol_version = 2), Code::FailedPrecondition);
+    assert_eq!(join(|r| r.protocol_version += 1), Code::FailedPrecondition);
     assert_eq!(join(|r| r.threads = 0), Code::InvalidArgument);
     assert_eq!(join(|r| r.threads = u32::MAX), Code::InvalidArgument);
     assert_eq!(join(|r| r.incarnation = 0), Code::InvalidArgument);

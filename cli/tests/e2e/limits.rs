@@ -61,7 +61,7 @@ fn chains_that_do_not_fit_one_reply_are_told_in_parts() {
         parts += 1;
         assert!(parts < 20, "after {parts} parts only {} chains", told.len());
         let from_the_pool = orders.iter().filter(|order| {
-            matches!(&order.origin, Some(v1::chain_order::Origin::Pool(seeds)) if seeds.rows.len() == 2)
+            matches!(&order.origin, Some(v1::chain_order::Origin::Pool(seeds)) if seeds.best.is_some() && seeds.mate.is_some())
         });
         assert_eq!(from_the_pool.count(), orders.len());
         let reports = orders.iter().map(|order| order.chain);

@@ -2,9 +2,9 @@
 //! for a few.
 
 use crate::rlbayes;
-use rlbayes_common::data::{Counter, LoadOptions, load_table};
+use rlbayes_common::data::{LoadOptions, load_table};
 use rlbayes_common::graph::Dag;
-use rlbayes_common::score::{ScoreName, ScoreSpec, Scorer};
+use rlbayes_common::score::{LocalScore, ScoreName, ScoreSpec, Scorer, Scratch};
 use rlbayes_tests::{data, fixture, write};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -55,7 +55,7 @@ fn every_reference_score_of_bnlearn_is_ours() {
             };
             let spec = ScoreSpec::new(name, ess, 1.0).unwrap();
             let found = Scorer::new(Arc::clone(table), spec)
-                .structure(&dag, &mut Counter::default())
+                .structure(&dag, &mut Scratch::default())
                 .value();
             assert_close(found, wanted, &format!("{key} of {}", shown(entry)));
             compared += 1;

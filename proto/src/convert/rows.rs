@@ -5,12 +5,11 @@ use crate::v1;
 use bytes::Bytes;
 use rlbayes_common::elite::{EliteRow, Structure};
 use rlbayes_common::graph::Dag;
-use rlbayes_common::ids::{NodeIdx, Seed};
+use rlbayes_common::ids::NodeIdx;
 use rlbayes_common::score::LogScore;
 use rlbayes_common::search::Seeds;
 
 const MOST_EDGES: usize = 65_536;
-const MOST_SEEDS: usize = 8;
 pub(super) const EDGE_BYTES: usize = 4;
 
 /// Writes a row.
@@ -104,23 +103,23 @@ pub(super) fn edges_from_wire(
 #[must_use]
 pub fn seeds_to_wire(seeds: &Seeds) -> v1::Seeds {
     v1::Seeds {
-        rows: seeds.rows.iter().map(row_to_wire).collect(),
-        draw: seeds.draw.0,
+        best: seeds.best.as_ref().map(row_to_wire),
+        mate: Some(row_to_wire(&seeds.mate)),
     }
 }
 
 /// Reads seeds.
 ///
 /// # Errors
-/// If there are too many rows, or one is not a network.
+/// If the mate is missing, or a row is not a network.
 pub fn seeds_from_wire(seeds: &v1::Seeds, nodes: usize) -> Result<Seeds, WireError> {
-    at_most("seeds", seeds.rows.len(), MOST_SEEDS)?;
+    let mate = seeds.mate.as_ref().ok_or(WireError::Missing("mate"))?;
     Ok(Seeds {
-        rows: seeds
-            .rows
-            .iter()
+        best: seeds
+            .best
+            .as_ref()
             .map(|row| row_from_wire(row, nodes))
-            .collect::<Result<_, _>>()?,
-        draw: Seed(seeds.draw),
+            .transpose()?,
+        mate: row_from_wire(mate, nodes)?,
     })
 }

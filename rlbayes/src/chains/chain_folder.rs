@@ -182,6 +182,7 @@ impl ChainFolder {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rlbayes_common::search::Fields;
     use rlbayes_common::snapshot::encode_chain;
 
     fn settings(seed: &str) -> Settings {
@@ -191,7 +192,7 @@ mod tests {
     fn chain(iterations: u64) -> SavedChain {
         SavedChain {
             iterations,
-            integers: vec![1, 2, 3],
+            own: Fields::default().with_integers("some", [1, 2, 3]),
             ..SavedChain::default()
         }
     }

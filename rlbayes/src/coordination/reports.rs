@@ -10,7 +10,7 @@ use rlbayes_common::exchange::{
 };
 use rlbayes_common::ids::{ChainId, Incarnation, Seed, WorkerId};
 use rlbayes_common::score::LogScore;
-use rlbayes_common::search::{MIN_GAIN, Seeds, StoppedBy};
+use rlbayes_common::search::{Seeds, StoppedBy};
 use std::time::Duration;
 
 impl State {
@@ -280,7 +280,7 @@ impl State {
         commands: &mut Vec<Command>,
     ) {
         if let Some(best) = self.pool.best()
-            && before.is_none_or(|before| best.score.value() > before.value() + MIN_GAIN)
+            && before.is_none_or(|before| best.score.beats(before))
         {
             let best = best.clone();
             let stagnated = self.stopped_by() == Some(StoppedBy::Stagnation);
@@ -337,7 +337,7 @@ impl State {
         let draw = self.plan.seed.mix(0xE117E).mix(state.reseeds);
         let seeds = choose(&self.pool, chain, draw)?;
         state.reseeds += 1;
-        self.seeds_sent += seeds.rows.len() as u64;
+        self.seeds_sent += seeds.count();
         Some(seeds)
     }
 

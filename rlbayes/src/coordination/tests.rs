@@ -6,7 +6,7 @@ use rlbayes_common::exchange::{
 };
 use rlbayes_common::graph::Dag;
 use rlbayes_common::ids::{NodeIdx, Seed, WorkerId};
-use rlbayes_common::search::{Budget, SavedChain, Stagnation};
+use rlbayes_common::search::{Budget, Fields, SavedChain, Stagnation};
 use rlbayes_common::snapshot::encode_chain;
 
 const NODES: usize = 6;
@@ -33,14 +33,6 @@ fn plan(pace: Pace, budget: Budget) -> SearchPlan {
             Pace::Free => Snapshots::Never,
         },
         lease: LEASE,
-    }
-}
-
-/// A budget that is never reached; none at all would end a search that stagnates.
-fn endless() -> Budget {
-    Budget {
-        iterations: Some(u64::MAX),
-        ..Budget::default()
     }
 }
 
@@ -113,7 +105,7 @@ fn exchange(worker: WorkerId, by: u64, reports: Vec<ChainReport>) -> Exchange {
 fn report(chain: u32, sequence: u64, evaluations: u64, rows: &[(Found, EliteRow)]) -> ChainReport {
     let saved = SavedChain {
         iterations: sequence,
-        integers: vec![u64::from(chain)],
+        own: Fields::default().with_integer("chain", u64::from(chain)),
         ..SavedChain::default()
     };
     ChainReport {
@@ -257,7 +249,7 @@ fn the_order_of_reports_and_who_sends_them_change_nothing() {
 
 #[test]
 fn a_lost_workers_lockstep_chains_are_replayed_by_another() {
-    let mut driven = Driven::new(plan(Pace::Lockstep, endless()));
+    let mut driven = Driven::new(plan(Pace::Lockstep, Budget::default()));
     let first = driven.join(0, 1);
     let reports = (0..3)
         .map(|chain| report(chain, 0, 10, &best((0, 1), -5.0)))
@@ -361,7 +353,7 @@ fn an_end_by_stagnation_outlives_a_record_that_came_after_it() {
 
 #[test]
 fn a_chain_that_somebody_else_reported_begins_where_the_round_ended() {
-    let mut driven = Driven::new(plan(Pace::Lockstep, endless()));
+    let mut driven = Driven::new(plan(Pace::Lockstep, Budget::default()));
     let first = driven.join(0, 1);
     let second = driven.join(0, 2);
     assert!(!second.orders.is_empty());
@@ -386,7 +378,7 @@ fn a_chain_that_somebody_else_reported_begins_where_the_round_ended() {
 
 #[test]
 fn work_that_is_reported_again_after_a_restart_counts_once() {
-    let mut driven = Driven::new(plan(Pace::Free, endless()));
+    let mut driven = Driven::new(plan(Pace::Free, Budget::default()));
     let worker = driven.join(0, 7);
     let reports = vec![report(0, 0, 100, &[])];
     driven.exchange(1, &worker, 7, reports).unwrap();
@@ -495,7 +487,7 @@ fn a_late_report_of_a_lost_worker_merges_like_any_other() {
 
 #[test]
 fn the_end_waits_for_workers_that_lost_touch_but_not_for_ever() {
-    let mut driven = Driven::new(plan(Pace::Free, endless()));
+    let mut driven = Driven::new(plan(Pace::Free, Budget::default()));
     let [first, second, third] = [1, 2, 3].map(|worker| driven.join(0, worker));
     driven.apply(60, Event::Tick);
     // All are lost. One is back, one is started again, of the last nothing is heard.
@@ -523,7 +515,7 @@ fn the_end_waits_for_workers_that_lost_touch_but_not_for_ever() {
 
 #[test]
 fn after_a_restart_the_end_waits_for_workers_that_nobody_knows_of() {
-    let plan = plan(Pace::Free, endless());
+    let plan = plan(Pace::Free, Budget::default());
     let stored = Stored {
         pool: Pool::new(plan.keying),
         progress: State::new(plan).progress(Duration::ZERO),
@@ -773,7 +765,7 @@ enum Goes {
 #[test]
 fn a_lockstep_round_that_a_stop_came_in_is_finished_by_those_who_are_left() {
     for goes in [Goes::Lost, Goes::Drained, Goes::Replaced] {
-        let mut driven = Driven::new(plan(Pace::Lockstep, endless()));
+        let mut driven = Driven::new(plan(Pace::Lockstep, Budget::default()));
         let first = driven.join(0, 1);
         let all = (0..3).map(|chain| report(chain, 0, 10, &[])).collect();
         driven.exchange(1, &first, 1, all).unwrap();
@@ -814,7 +806,7 @@ fn a_lockstep_round_that_a_stop_came_in_is_finished_by_those_who_are_left() {
 
 #[test]
 fn an_order_that_a_stop_overtook_is_told_all_the_same() {
-    let mut driven = Driven::new(plan(Pace::Lockstep, endless()));
+    let mut driven = Driven::new(plan(Pace::Lockstep, Budget::default()));
     let first = driven.join(0, 1);
     let second = driven.join(0, 2);
     driven.apply(1, Event::Leave(exchange(first.worker, 1, vec![])));
@@ -825,7 +817,7 @@ fn an_order_that_a_stop_overtook_is_told_all_the_same() {
 
 #[test]
 fn a_round_that_nobody_finished_is_no_part_of_a_finished_search() {
-    let mut driven = Driven::new(plan(Pace::Lockstep, endless()));
+    let mut driven = Driven::new(plan(Pace::Lockstep, Budget::default()));
     let worker = driven.join(0, 1);
     driven.apply(1, Event::Stop(StoppedBy::Stop));
     driven.apply(20, Event::Tick);
@@ -875,7 +867,7 @@ fn a_record_that_is_newer_than_the_stored_chains_does_not_end_the_search() {
 fn chains_that_somebody_made_up_take_no_places_and_are_not_stored() {
     let open = SearchPlan {
         chains: ChainCount::PerThread(2),
-        ..plan(Pace::Free, endless())
+        ..plan(Pace::Free, Budget::default())
     };
     let mut driven = Driven::new(open);
     let first = driven.join(0, 1);
@@ -908,7 +900,7 @@ fn chains_that_somebody_made_up_take_no_places_and_are_not_stored() {
 fn a_restart_knows_the_chains_that_have_done_something() {
     let open = SearchPlan {
         chains: ChainCount::PerThread(2),
-        ..plan(Pace::Free, endless())
+        ..plan(Pace::Free, Budget::default())
     };
     let mut driven = Driven::new(open);
     let mut back = hello(9);
@@ -928,7 +920,7 @@ fn a_restart_knows_the_chains_that_have_done_something() {
 
 #[test]
 fn a_late_report_of_a_process_of_long_ago_counts_once_also_after_a_restart() {
-    let mut driven = Driven::new(plan(Pace::Free, endless()));
+    let mut driven = Driven::new(plan(Pace::Free, Budget::default()));
     for incarnation in 1..=30 {
         let mut next = hello(incarnation);
         next.replaces = (incarnation > 1).then(|| Incarnation(incarnation - 1));
@@ -958,7 +950,7 @@ fn a_late_report_of_a_process_of_long_ago_counts_once_also_after_a_restart() {
 fn a_lost_workers_chains_are_run_by_one_whose_own_are_done() {
     let open = SearchPlan {
         chains: ChainCount::PerThread(2),
-        ..plan(Pace::Free, endless())
+        ..plan(Pace::Free, Budget::default())
     };
     let mut driven = Driven::new(open);
     let first = driven.join(0, 1);
