@@ -213,7 +213,7 @@ mod tests {
     use rlbayes_common::data::{Schema, Table, Variable};
     use rlbayes_common::search::Constraints;
 
-    /// Returns what is said of constraints over the variables a, b and c, without the folder.
+    /// Returns the error about constraints over the variables a, b and c, without the folder.
     fn refusal(required: &str, forbidden: &str, tiers: &str) -> String {
         let folder = tempfile::tempdir().unwrap();
         let file = |name: &str, text: &str| {
@@ -234,9 +234,9 @@ mod tests {
         let table = Table::new(schema, vec![vec![0, 1]; 3]).unwrap();
         let files = args.read().unwrap();
         let error = Constraints::new(&table, &files.named).unwrap_err();
-        let said = files.refused(&error).to_string();
+        let message = files.refused(&error).to_string();
         let folder = format!("{}/", folder.path().display());
-        said.replace(&folder, "")
+        message.replace(&folder, "")
     }
 
     #[test]

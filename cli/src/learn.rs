@@ -6,7 +6,7 @@ use crate::output::{Output, OutputOptions, network_for};
 use crate::progress::SearchBar;
 use crate::report::{Comparison, as_json, report};
 use crate::search_flags::SearchFlags;
-use crate::terminal::{Say, print_json};
+use crate::terminal::{Messages, print_json};
 use clap::Args;
 use rlbayes::coordination::Cooperation;
 use rlbayes::{Outcome, RunError, Runners, Search, SearchError, StopHandle, StoppedBy, Table};
@@ -61,7 +61,7 @@ Examples:
 
 /// Runs the command.
 pub(crate) fn run(args: &LearnArgs, stop: &StopHandle) -> Result<(), Failure> {
-    let say = Say::new(args.quiet);
+    let messages = Messages::new(args.quiet);
     let outputs: Vec<Output> = args
         .output
         .iter()
@@ -69,7 +69,7 @@ pub(crate) fn run(args: &LearnArgs, stop: &StopHandle) -> Result<(), Failure> {
         .collect::<Result<_, _>>()?;
     let table = args
         .table
-        .load(&args.data, |warning| say.warn(&args.data, warning))?;
+        .load(&args.data, |warning| messages.warn(&args.data, warning))?;
     let truth = match &args.truth {
         Some(path) => Some(read_structure(path, &table)?),
         None => None,
@@ -94,16 +94,16 @@ pub(crate) fn run(args: &LearnArgs, stop: &StopHandle) -> Result<(), Failure> {
     let mut search = Search::with(&table, settings)
         .stop_with(stop)
         .on_progress(|progress| bar.show(progress))
-        .on_warning(|warning| say.warning(&warning));
+        .on_warning(|warning| messages.warning(&warning));
     if let Some(folder) = &args.state {
         search = search.state(folder);
     }
     let outcome = search.run().map_err(refused)?;
     bar.finish();
     if outcome.had_ended_before() {
-        say.note("this search has ended before; here is its result");
+        messages.note("this search has ended before; here is its result");
     }
-    finish(args, &table, truth.as_ref(), &outcome, &outputs, say)
+    finish(args, &table, truth.as_ref(), &outcome, &outputs, messages)
 }
 
 /// Says why there is no result, naming the flag.
@@ -122,7 +122,7 @@ fn finish(
     truth: Option<&Dag>,
     outcome: &Outcome,
     outputs: &[Output],
-    say: Say,
+    messages: Messages,
 ) -> Result<(), Failure> {
     let best = outcome.best();
     let dag = best
@@ -151,23 +151,23 @@ fn finish(
     };
     for output in outputs {
         let written = output.write(&network, options, |warning| {
-            say.warn(output.path(), warning)
+            messages.warn(output.path(), warning)
         });
         if let Err(failure) = written {
             failed.get_or_insert(failure);
         }
     }
     if !args.quiet {
-        report(outcome, comparison.as_ref(), say);
+        report(outcome, comparison.as_ref(), messages);
         for output in outputs.iter().filter(|output| output.path().exists()) {
-            say.line(&format!("  written      {}", output.path().display()));
+            messages.line(&format!("  written      {}", output.path().display()));
         }
         if let Some(folder) = &args.state {
             let hint = match outcome.stopped_by() {
                 StoppedBy::Interrupt => " (the same command continues from here)",
                 _ => "",
             };
-            say.line(&format!("  state        {}{hint}", folder.display()));
+            messages.line(&format!("  state        {}{hint}", folder.display()));
         }
     }
     if args.json {

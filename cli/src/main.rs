@@ -101,7 +101,7 @@ fn main() -> ExitCode {
     match run(&cli.command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            terminal::say_failure(&failure);
+            terminal::print_failure(&failure);
             ExitCode::from(failure.exit_code())
         }
     }
@@ -136,7 +136,7 @@ fn start_log(cli: &Cli) {
         LogFormat::Json => {
             log.json().init();
             if serves {
-                terminal::speak_through_the_log();
+                terminal::send_messages_to_the_log();
             }
         }
     }
@@ -159,7 +159,7 @@ fn not_understood(error: &clap::Error) -> ExitCode {
         sentence = format!("{sentence} ({})", tip.trim_start_matches("tip: "));
     }
     let failure = Failure::input(format!("{sentence}; try --help"));
-    terminal::say_failure(&failure);
+    terminal::print_failure(&failure);
     ExitCode::from(failure.exit_code())
 }
 

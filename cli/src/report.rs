@@ -1,6 +1,6 @@
 //! The result of a search: a report for people and JSON for scripts.
 
-use crate::terminal::Say;
+use crate::terminal::Messages;
 use crate::units::{show_count, show_time};
 use rlbayes::coordination::View;
 use rlbayes::{Algorithm, Outcome, SearchRequest, StoppedBy};
@@ -85,9 +85,9 @@ pub(crate) fn metrics_json(metrics: &StructureMetrics) -> serde_json::Value {
 }
 
 /// Tells people what was found.
-pub(crate) fn report(outcome: &Outcome, comparison: Option<&Comparison>, say: Say) {
+pub(crate) fn report(outcome: &Outcome, comparison: Option<&Comparison>, messages: Messages) {
     let request = outcome.request();
-    say.line(&format!(
+    messages.line(&format!(
         "{} rows, {} variables, score {}, search {} ({} chains on {} threads, seed {})",
         request.table().rows(),
         request.table().data().nodes(),
@@ -97,9 +97,9 @@ pub(crate) fn report(outcome: &Outcome, comparison: Option<&Comparison>, say: Sa
         request.threads(),
         request.seed()
     ));
-    say.line(&format!("  score        {:.3}", outcome.score()));
-    say.line(&format!("  edges        {}", outcome.edges().len()));
-    say.line(&format!(
+    messages.line(&format!("  score        {:.3}", outcome.score()));
+    messages.line(&format!("  edges        {}", outcome.edges().len()));
+    messages.line(&format!(
         "  found after  {} of {} (stopped by {})",
         show_time(outcome.best_at()),
         show_time(outcome.elapsed()),
@@ -116,11 +116,11 @@ pub(crate) fn report(outcome: &Outcome, comparison: Option<&Comparison>, say: Sa
         outcome.iterations(),
     ]
     .map(|count| show_count(count as f64));
-    say.line(&format!(
+    messages.line(&format!(
         "  work         {evaluations} local scores asked for, {computed} counted from the data, {steps} {unit}"
     ));
     if request.chains() > 1 {
-        say.line(&format!(
+        messages.line(&format!(
             "  elite pool   {} rows, diversity {:.3}",
             outcome.view().pool_size,
             outcome.view().diversity
@@ -131,11 +131,11 @@ pub(crate) fn report(outcome: &Outcome, comparison: Option<&Comparison>, say: Sa
         truth_score,
     }) = comparison
     {
-        say.line(&format!(
+        messages.line(&format!(
             "  truth        scores {truth_score:.3}: {:.3} below the network found",
             outcome.score() - truth_score.value()
         ));
-        say.line(&format!(
+        messages.line(&format!(
             "  against it   directed F1 {:.3}, skeleton F1 {:.3}, AUC {:.3}, SHD of classes {}",
             metrics.f1_directed, metrics.f1_skeleton, metrics.auc, metrics.shd_cpdag
         ));

@@ -1,5 +1,5 @@
 //! The flags that describe a search, shared by `learn` and `coordinator`: they become the library's
-//! settings, and what the library refuses is said in terms of flags and files.
+//! settings, and what the library refuses is reported by flag and file.
 
 use crate::args::{BudgetArgs, ResourceArgs, ScoreArgs, SearchArgs};
 use crate::constraint_args::{ConstraintArgs, ConstraintFiles};

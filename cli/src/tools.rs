@@ -4,7 +4,7 @@ use crate::args::{ScoreArgs, TableArgs, read_structure, shorten};
 use crate::failure::Failure;
 use crate::output::{Output, OutputOptions};
 use crate::report::metrics_json;
-use crate::terminal::{Say, print, print_json};
+use crate::terminal::{Messages, print, print_json};
 use crate::units::show_bytes;
 use clap::Args;
 use rlbayes::memory_layout::MemoryLayout;
@@ -45,10 +45,10 @@ pub(crate) struct ScoreCommand {
 }
 
 pub(crate) fn score(args: &ScoreCommand) -> Result<(), Failure> {
-    let say = Say::new(args.json);
+    let messages = Messages::new(args.json);
     let table = args
         .table
-        .load(&args.data, |warning| say.warn(&args.data, warning))?;
+        .load(&args.data, |warning| messages.warn(&args.data, warning))?;
     let dag = read_structure(&args.network, &table)?;
     let scorer = Scorer::new(Arc::clone(table.data()), args.score.spec()?);
     let mut scratch = Scratch::default();
@@ -160,11 +160,11 @@ pub(crate) struct FitCommand {
 }
 
 pub(crate) fn fit_network(args: &FitCommand) -> Result<(), Failure> {
-    let say = Say::new(false);
+    let messages = Messages::new(false);
     let output = Output::new(&args.output)?;
     let table = args
         .table
-        .load(&args.data, |warning| say.warn(&args.data, warning))?;
+        .load(&args.data, |warning| messages.warn(&args.data, warning))?;
     let dag = read_structure(&args.network, &table)?;
     let network = fit(table.data(), &dag, args.alpha).map_err(Failure::input)?;
     let options = OutputOptions {
@@ -172,7 +172,7 @@ pub(crate) fn fit_network(args: &FitCommand) -> Result<(), Failure> {
         ..Default::default()
     };
     output.write(&NetworkFile::Parametrised(network), options, |warning| {
-        say.warn(output.path(), warning);
+        messages.warn(output.path(), warning);
     })
 }
 
@@ -196,7 +196,7 @@ pub(crate) struct ConvertCommand {
 }
 
 pub(crate) fn convert(args: &ConvertCommand) -> Result<(), Failure> {
-    let say = Say::new(false);
+    let messages = Messages::new(false);
     let network = read_network(&args.from).map_err(Failure::input)?;
     let output = Output::new(&args.to)?;
     let options = OutputOptions {
@@ -205,7 +205,7 @@ pub(crate) fn convert(args: &ConvertCommand) -> Result<(), Failure> {
         truth: None,
     };
     output.write(&network, options, |warning| {
-        say.warn(output.path(), warning)
+        messages.warn(output.path(), warning)
     })
 }
 
@@ -226,10 +226,10 @@ pub(crate) struct CheckCommand {
 }
 
 pub(crate) fn check(args: &CheckCommand) -> Result<(), Failure> {
-    let say = Say::new(args.json);
+    let messages = Messages::new(args.json);
     let table = args
         .table
-        .load(&args.data, |warning| say.warn(&args.data, warning))?;
+        .load(&args.data, |warning| messages.warn(&args.data, warning))?;
     let report = table
         .report()
         .ok_or_else(|| Failure::Bug("a table was read without a report".into()))?;

@@ -188,7 +188,7 @@ mod tests {
             ("format", "2"),
             ("score", "bic"),
         ];
-        let told = |now: &[(&str, &str)]| {
+        let message = |now: &[(&str, &str)]| {
             let difference = difference(&settings(&stored), &settings(now));
             difference.map_or(String::new(), |difference| difference.to_string())
         };
@@ -199,23 +199,23 @@ mod tests {
             }
             now
         };
-        assert_eq!(told(&stored), "");
+        assert_eq!(message(&stored), "");
         assert_eq!(
-            told(&changed("score", "bdeu")),
+            message(&changed("score", "bdeu")),
             "holds a search of win95pts with score bic; this one has bdeu"
         );
         assert_eq!(
-            told(&stored[..3]),
+            message(&stored[..3]),
             "holds a search of win95pts with score bic; this one has the default"
         );
         let mut other = changed("data", "bb");
         assert_eq!(
-            told(&other),
+            message(&other),
             "holds a search of win95pts with other content than the table has now"
         );
         other[0].1 = "alarm";
         assert_eq!(
-            told(&other),
+            message(&other),
             "holds a search of win95pts; this one is of alarm"
         );
     }
@@ -224,10 +224,10 @@ mod tests {
     fn searches_of_other_versions_are_known_as_such() {
         let now = settings(&[("data", "aa"), ("format", "2")]);
         let early = settings(&[("the data's fingerprint", "aa")]);
-        let told = difference(&early, &now).unwrap().to_string();
-        assert!(told.contains("an earlier version"), "{told}");
+        let message = difference(&early, &now).unwrap().to_string();
+        assert!(message.contains("an earlier version"), "{message}");
         let newer = settings(&[("data", "aa"), ("format", "3")]);
-        let told = difference(&newer, &now).unwrap().to_string();
-        assert!(told.contains("a newer version"), "{told}");
+        let message = difference(&newer, &now).unwrap().to_string();
+        assert!(message.contains("a newer version"), "{message}");
     }
 }

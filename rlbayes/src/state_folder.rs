@@ -191,10 +191,10 @@ mod tests {
     const SETTINGS: [(String, String); 0] = [];
 
     fn opened(folder: &Path) -> (Result<(), StateFolderError>, Vec<String>) {
-        let mut said = Vec::new();
-        let warn = |warning| said.push(warning);
+        let mut warnings = Vec::new();
+        let warn = |warning| warnings.push(warning);
         let opened = open_file(folder, &SETTINGS, 4, Keying::ByClass, warn);
-        (opened.map(|_| ()), said)
+        (opened.map(|_| ()), warnings)
     }
 
     #[test]
@@ -203,9 +203,9 @@ mod tests {
         let path = folder.path().join("journal.redb");
         for content in [&b""[..], b"not a database at all", &[0; 8192]] {
             fs::write(&path, content).unwrap();
-            let (opened, said) = opened(folder.path());
+            let (opened, warnings) = opened(folder.path());
             opened.unwrap();
-            assert!(said[0].contains("journal.redb"), "{said:?}");
+            assert!(warnings[0].contains("journal.redb"), "{warnings:?}");
         }
     }
 
@@ -213,16 +213,16 @@ mod tests {
     fn a_journal_that_was_begun_is_believed_and_a_new_folder_is_no_news() {
         let folder = tempfile::tempdir().unwrap();
         let (mut journal, stored) =
-            open_file(folder.path(), &SETTINGS, 4, Keying::ByClass, |said| {
-                panic!("{said}")
+            open_file(folder.path(), &SETTINGS, 4, Keying::ByClass, |warnings| {
+                panic!("{warnings}")
             })
             .unwrap();
         assert!(stored.is_none());
         journal.begin(&SETTINGS).unwrap();
         drop(journal);
-        let (opened, said) = opened(folder.path());
+        let (opened, warnings) = opened(folder.path());
         opened.unwrap();
-        assert!(said.is_empty(), "{said:?}");
+        assert!(warnings.is_empty(), "{warnings:?}");
     }
 
     #[test]
@@ -230,13 +230,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("journal.redb");
         fs::create_dir(&path).unwrap();
-        let (directory, said) = opened(folder.path());
+        let (directory, warnings) = opened(folder.path());
         assert!(matches!(directory, Err(StateFolderError::Journal { .. })));
-        assert!(said.is_empty() && path.is_dir(), "{said:?}");
+        assert!(warnings.is_empty() && path.is_dir(), "{warnings:?}");
         fs::remove_dir(&path).unwrap();
 
         let held = Journal::open(&path).unwrap();
-        let (in_use, said) = opened(folder.path());
+        let (in_use, warnings) = opened(folder.path());
         assert!(matches!(
             in_use,
             Err(StateFolderError::Journal {
@@ -244,7 +244,7 @@ mod tests {
                 ..
             })
         ));
-        assert!(said.is_empty() && path.is_file(), "{said:?}");
+        assert!(warnings.is_empty() && path.is_file(), "{warnings:?}");
         drop(held);
         opened(folder.path()).0.unwrap();
     }

@@ -151,17 +151,17 @@ fn another_search_in_the_folder_is_refused_in_peoples_words() {
             .state(folder.path())
     };
     on(&asia).run().unwrap();
-    let told = |search: Search<'_>| search.run().unwrap_err().to_string();
+    let message = |search: Search<'_>| search.run().unwrap_err().to_string();
     let here = folder.path().display();
     assert_eq!(
-        told(on(&asia).score(Score::Bdeu { ess: 10.0 })),
+        message(on(&asia).score(Score::Bdeu { ess: 10.0 })),
         format!("{here} holds a search of asia_n1000_s1 with score bic; this one has bdeu:10")
     );
     assert_eq!(
-        told(on(&alarm())),
+        message(on(&alarm())),
         format!("{here} holds a search of asia_n1000_s1; this one is of alarm")
     );
-    let required = told(on(&asia).require("smoke", "lung"));
+    let required = message(on(&asia).require("smoke", "lung"));
     assert!(required.ends_with("with other constraints"), "{required}");
     // A setting at its default is no difference, however it came there.
     on(&asia)
@@ -195,8 +195,11 @@ fn a_folder_of_an_earlier_version_is_refused_and_left_as_it_is() {
         ),
         "{error}"
     );
-    let told = error.to_string();
-    assert!(told.contains("an earlier version of rlbayes"), "{told}");
+    let message = error.to_string();
+    assert!(
+        message.contains("an earlier version of rlbayes"),
+        "{message}"
+    );
     assert!(journal.exists());
 }
 

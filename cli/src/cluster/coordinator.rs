@@ -8,7 +8,7 @@ use crate::args::{TableArgs, read_structure};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::search_flags::SearchFlags;
-use crate::terminal::Say;
+use crate::terminal::Messages;
 use crate::units::parse_time;
 use bytes::Bytes;
 use clap::{Args, ValueEnum};
@@ -132,10 +132,10 @@ const HANDSHAKE: Duration = Duration::from_secs(10);
 
 /// Runs the command.
 pub(crate) fn coordinator(args: &CoordinatorArgs) -> Result<(), Failure> {
-    let say = Say::new(false);
+    let messages = Messages::new(false);
     let table = args
         .table
-        .load(&args.data, |warning| say.warn(&args.data, warning))?;
+        .load(&args.data, |warning| messages.warn(&args.data, warning))?;
     let truth = match &args.truth {
         Some(path) => Some(read_structure(path, &table)?),
         None => None,
@@ -173,7 +173,7 @@ pub(crate) fn coordinator(args: &CoordinatorArgs) -> Result<(), Failure> {
     };
     let plan = request.plan(true);
     let (journal, stored) = state_folder::open_journal(&args.state, &request, |warning| {
-        say.warning(&warning);
+        messages.warning(&warning);
     })
     .map_err(|error| match error {
         StateFolderError::AnotherSearch { .. } => {
@@ -211,14 +211,14 @@ pub(crate) fn coordinator(args: &CoordinatorArgs) -> Result<(), Failure> {
         if let Some(path) = &args.address_file {
             address_file::open(path, &url).map_err(|error| Failure::file(path, error))?;
         }
-        say.line(&format!(
+        messages.line(&format!(
             "serving {name} ({} variables, {} rows) on {url}",
             about.search.nodes, about.rows
         ));
         if let Some(web) = &web
             && let Ok(address) = web.local_addr()
         {
-            say.line(&format!("metrics and status on http://{address}"));
+            messages.line(&format!("metrics and status on http://{address}"));
         }
         let mut unobserved = Unobserved;
         let (event_loop, handle, published) = EventLoop::new(
@@ -240,7 +240,7 @@ pub(crate) fn coordinator(args: &CoordinatorArgs) -> Result<(), Failure> {
         let written = tokio::spawn(writer.run(published));
         let (end_servers, servers_end) = watch::channel(false);
         let ending = |mut end: watch::Receiver<bool>| async move {
-            // Dropped or told: both mean the end.
+            // Dropped or set: both mean the end.
             let _ = end.wait_for(|end| *end).await;
         };
         let web_token = if args.http_token {
@@ -283,13 +283,13 @@ pub(crate) fn coordinator(args: &CoordinatorArgs) -> Result<(), Failure> {
                 if let Some(path) = &args.address_file
                     && let Err(error) = address_file::close(path)
                 {
-                    say.warn(path, error.to_string());
+                    messages.warn(path, error.to_string());
                 }
-                say.line(&format!("finished: {best}, stopped by {reason}"));
+                messages.line(&format!("finished: {best}, stopped by {reason}"));
                 Ok(())
             }
             _ => {
-                say.line("interrupted; the same command continues from here");
+                messages.line("interrupted; the same command continues from here");
                 Err(Failure::Interrupted)
             }
         }

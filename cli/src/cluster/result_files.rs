@@ -4,7 +4,7 @@
 
 use crate::output::{Output, OutputOptions, network_for};
 use crate::report::{Comparison, as_json};
-use crate::terminal::Say;
+use crate::terminal::Messages;
 use bytes::Bytes;
 use rlbayes::SearchRequest;
 use rlbayes::coordination::View;
@@ -50,12 +50,12 @@ impl ResultWriter {
                 let writer = Arc::clone(&writer);
                 let tried = tokio::task::spawn_blocking(move || writer.write(&view)).await;
                 let tried = tried.unwrap_or_else(|error| Err(error.to_string()));
-                // A disk that refuses is tried again, and said once.
+                // A disk that refuses is tried again, and reported once.
                 written = tried.is_ok().then_some(now).flatten();
                 if let Err(why) = &tried
                     && refused.is_none()
                 {
-                    Say::new(true).warning(&format!("the result cannot be written: {why}"));
+                    Messages::new(true).warning(&format!("the result cannot be written: {why}"));
                 }
                 refused = tried.err();
             }

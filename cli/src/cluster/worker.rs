@@ -1,13 +1,13 @@
 //! `rlbayes worker`: fetches a search's table from its coordinator and runs chains for it.
 
-use super::address_file::{self, Said};
+use super::address_file::{self, Address};
 use super::connect::ConnectArgs;
 use super::coordinator::WhenDone;
 use super::shutdown::Shutdown;
 use super::{block_on, drain, heartbeat_file};
 use crate::args::TableArgs;
 use crate::failure::Failure;
-use crate::terminal::Say;
+use crate::terminal::Messages;
 use crate::units::{parse_size, parse_time};
 use clap::Args;
 use rlbayes::chains::ChainMaker;
@@ -53,7 +53,7 @@ pub(crate) struct WorkerArgs {
     /// Memory for everything [default: a quarter of the machine's or the container's]
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     memory: Option<usize>,
-    /// How long to try in vain to reach the coordinator [default: for ever]
+    /// How long to keep trying to reach the coordinator [default: for ever]
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     give_up_after: Option<Duration>,
     /// How often chains are kept in the state folder
@@ -90,21 +90,23 @@ pub(crate) fn worker(args: &WorkerArgs) -> Result<(), Failure> {
         return Err(Failure::input("--threads is at least 1"));
     }
     if threads > MOST_THREADS {
-        let said = format!("--threads {threads}: a worker has at most {MOST_THREADS}");
-        return Err(Failure::input(said));
+        let message = format!("--threads {threads}: a worker has at most {MOST_THREADS}");
+        return Err(Failure::input(message));
     }
     let name = args.name.clone().unwrap_or_else(host_name);
     if name.len() > MOST_HOST_BYTES {
-        let said = format!(
+        let message = format!(
             "--name has {} bytes; a worker's name has at most {MOST_HOST_BYTES}",
             name.len()
         );
-        return Err(Failure::input(said));
+        return Err(Failure::input(message));
     }
     let given = match &args.data {
         Some(path) => {
-            let say = Say::new(false);
-            let table = args.table.load(path, |warning| say.warn(path, warning))?;
+            let messages = Messages::new(false);
+            let table = args
+                .table
+                .load(path, |warning| messages.warn(path, warning))?;
             Some((path.clone(), table))
         }
         None => None,
@@ -192,15 +194,15 @@ async fn address(args: &WorkerArgs, shutdown: Shutdown) -> Result<Option<String>
     };
     let begun = tokio::time::Instant::now();
     while !shutdown.is_requested() {
-        if let Some(Said::At(url)) = address_file::read(path) {
+        if let Some(Address::At(url)) = address_file::read(path) {
             return Ok(Some(url));
         }
         if args
             .give_up_after
             .is_some_and(|limit| begun.elapsed() >= limit)
         {
-            let said = format!("{}: no address appeared", path.display());
-            return Err(Failure::OutOfReach(said));
+            let message = format!("{}: no address appeared", path.display());
+            return Err(Failure::OutOfReach(message));
         }
         tokio::time::sleep(address_file::LOOK_EVERY).await;
     }
@@ -235,11 +237,11 @@ fn drain_requested(args: &WorkerArgs) -> impl Future<Output = ()> + Send + 'stat
 }
 
 fn failure(url: &str, error: SessionError) -> Failure {
-    let said = format!("{url}: {error}");
+    let message = format!("{url}: {error}");
     match error {
-        SessionError::GaveUp(_) => Failure::OutOfReach(said),
-        SessionError::Protocol(_) => Failure::Protocol(said),
-        SessionError::Refused(_) | SessionError::Host(_) => Failure::Input(said),
+        SessionError::GaveUp(_) => Failure::OutOfReach(message),
+        SessionError::Protocol(_) => Failure::Protocol(message),
+        SessionError::Refused(_) | SessionError::Host(_) => Failure::Input(message),
     }
 }
 
@@ -277,9 +279,9 @@ struct Host {
     data: DataStore,
     folder: Option<ChainFolder>,
     chains: BTreeMap<ChainId, SavedChain>,
-    /// Whether the last write failed: said once, not at every checkpoint.
+    /// Whether the last write failed: logged once, not at every checkpoint.
     refused: bool,
-    /// Whether nothing was said of the search's end: a waiting worker hears of it again and again.
+    /// Whether nothing was logged about the search's end: a waiting worker hears of it again and again.
     end_is_news: bool,
 }
 
