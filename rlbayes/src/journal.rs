@@ -142,7 +142,7 @@ impl Journal {
     /// Opens a journal or makes a new one.
     ///
     /// # Errors
-    /// If the file is no journal, is damaged, or another process has it open.
+    /// If the file is not a journal, is damaged, or another process has it open.
     pub fn open(path: &Path) -> Result<Self, JournalError> {
         let path = path.to_owned();
         Self::with(move || {
