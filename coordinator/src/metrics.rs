@@ -1,5 +1,5 @@
-//! The metrics that Prometheus reads, as OpenMetrics text. They are made from the status each time
-//! somebody asks, with a registry of their own; only the histogram is kept in between.
+//! The metrics that Prometheus reads, as OpenMetrics text. They are made from the status for each
+//! request, with a registry of their own; only the histogram is kept between requests.
 
 use prometheus_client::encoding::text::encode;
 use prometheus_client::encoding::{EncodeMetric, MetricEncoder, NoLabelSet};

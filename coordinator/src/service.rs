@@ -32,14 +32,14 @@ use tokio_stream::wrappers::ReceiverStream;
 use tokio_stream::{Stream, StreamExt};
 use tonic::{Request, Response, Status, Streaming};
 
-/// How often a watcher hears at most.
+/// Shortest time between two messages to a watcher.
 const WATCH_EVERY: Duration = Duration::from_millis(500);
-/// How long any call may take until it is answered: a chain's state has so long to come in.
+/// How long a call may take: the time limit for uploading a chain's state.
 pub(crate) const UPLOAD: Duration = Duration::from_secs(300);
 /// How long a call may wait for the event loop.
 const ANSWER: Duration = Duration::from_secs(30);
 
-/// What a finished file of the result looks like.
+/// The result, as files.
 #[derive(Clone, Debug, Default)]
 pub struct ResultFiles {
     /// As `learn --json` prints it.
@@ -161,7 +161,7 @@ impl Service {
         }
     }
 
-    /// Reads an exchange; refused rows are left out and told about.
+    /// Reads an exchange without the rows that are refused, and returns why they are.
     async fn read_exchange(
         &self,
         request: v1::ExchangeRequest,
@@ -170,7 +170,7 @@ impl Service {
         self.check_search(&request.search_id)?;
         let sender = Incarnation(request.incarnation);
         let validator = &self.shared.validator;
-        if validator.is_offender(sender) {
+        if validator.is_blocked(sender) {
             return Err(Status::permission_denied(
                 "this worker has sent too many rows that were refused",
             ));
@@ -182,7 +182,7 @@ impl Service {
             |row| match checked.get(&row_digest(row)) {
                 Some(Ok(row)) => Ok(Some(row.clone())),
                 Some(Err(error)) => {
-                    validator.offend(sender);
+                    validator.count_refused(sender);
                     if refused.len() < 8 {
                         refused.push(error.to_string());
                     }
@@ -213,7 +213,7 @@ fn check_version(version: u32) -> Result<(), Status> {
         return Ok(());
     }
     Err(Status::failed_precondition(format!(
-        "protocol version {version} is spoken, this coordinator speaks {PROTOCOL_VERSION}"
+        "protocol version {version} was sent, this coordinator speaks {PROTOCOL_VERSION}"
     )))
 }
 
@@ -221,18 +221,18 @@ fn wire(error: WireError) -> Status {
     Status::invalid_argument(error.to_string())
 }
 
-/// The one table from our errors to status codes.
+/// The only mapping from our errors to status codes.
 fn to_status(error: AskError) -> Status {
-    let said = error.to_string();
+    let message = error.to_string();
     match error {
-        AskError::Refused(Refusal::TooManyWorkers) => Status::resource_exhausted(said),
-        AskError::Refused(Refusal::UnknownWorker) => Status::not_found(said),
-        AskError::Refused(Refusal::UnknownChain(_)) => Status::invalid_argument(said),
-        AskError::NotStored(_) | AskError::Ending => Status::unavailable(said),
+        AskError::Refused(Refusal::TooManyWorkers) => Status::resource_exhausted(message),
+        AskError::Refused(Refusal::UnknownWorker) => Status::not_found(message),
+        AskError::Refused(Refusal::UnknownChain(_)) => Status::invalid_argument(message),
+        AskError::NotStored(_) | AskError::Ending => Status::unavailable(message),
     }
 }
 
-/// Waits for the event loop, but not for ever.
+/// Waits for the event loop, with a time limit.
 async fn answered<T>(answer: impl Future<Output = Result<T, AskError>>) -> Result<T, Status> {
     match tokio::time::timeout(ANSWER, answer).await {
         Ok(answer) => answer.map_err(to_status),
@@ -281,11 +281,11 @@ impl Coordinator for Service {
         let mut hello = hello_from_wire(request).map_err(wire)?;
         let search = &self.shared.about.search;
         if hello.search != Some(search.id) {
-            // Chains of another search are none of ours.
+            // The chains belong to another search.
             hello.chains.clear();
         }
         for shown in [&mut hello.host, &mut hello.program_version] {
-            // They are shown on people's terminals.
+            // They are shown on terminals.
             *shown = shown.replace(char::is_control, "?");
         }
         let welcome = answered(self.shared.handle.join(hello)).await?;
@@ -344,11 +344,11 @@ impl Coordinator for Service {
         };
         let (header, bytes, _room) = tokio::time::timeout(UPLOAD, read)
             .await
-            .map_err(|_| Status::deadline_exceeded("the state took too long"))??;
+            .map_err(|_| Status::deadline_exceeded("the upload of the state took too long"))??;
         let snapshot = Snapshot::new(bytes);
         if *header.snapshot != snapshot.digest() {
             return Err(Status::invalid_argument(
-                "the state is not what was announced",
+                "the state does not match its announced digest",
             ));
         }
         decode_chain(snapshot.bytes(), self.shared.about.search.nodes)
@@ -359,7 +359,9 @@ impl Coordinator for Service {
             return Err(to_status(AskError::Refused(Refusal::UnknownChain(chain))));
         }
         if !self.shared.uploads.keep(chain, snapshot) {
-            return Err(Status::resource_exhausted("there are too many states"));
+            return Err(Status::resource_exhausted(
+                "too many uploaded states are waiting",
+            ));
         }
         Ok(Response::new(v1::StoreChainReply {}))
     }
@@ -419,7 +421,7 @@ impl Coordinator for Service {
         &self,
         _request: Request<v1::StatusRequest>,
     ) -> Result<Response<Self::WatchStream>, Status> {
-        // A watcher that does not read fast enough hears less often.
+        // A watcher that reads too slowly gets fewer messages.
         let (sender, receiver) = mpsc::channel(1);
         let service = self.clone();
         tokio::spawn(async move {

@@ -1,4 +1,4 @@
-//! The view of a search for people and probes: as a gRPC message and as JSON.
+//! The status of a search, as a gRPC message and as JSON.
 
 use crate::event_loop::Published;
 use rlbayes_common::exchange::SearchDescription;

@@ -104,7 +104,9 @@ pub(crate) async fn coordinator(
         None,
         std::future::pending(),
     ));
-    event_loop.run(Until::Told, std::future::pending()).await;
+    event_loop
+        .run(Until::Shutdown, std::future::pending())
+        .await;
     Ok(())
 }
 

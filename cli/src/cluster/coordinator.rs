@@ -260,8 +260,8 @@ pub(crate) fn coordinator(args: &CoordinatorArgs) -> Result<(), Failure> {
             ending(servers_end),
         ));
         let until = match args.when_done {
-            WhenDone::Exit => Until::EverybodyKnows,
-            WhenDone::Wait => Until::Told,
+            WhenDone::Exit => Until::WorkersInformed,
+            WhenDone::Wait => Until::Shutdown,
         };
         let ended = event_loop.run(until, shutdown.clone().requested()).await;
         end_servers.send_replace(true);

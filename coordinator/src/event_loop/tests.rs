@@ -123,6 +123,6 @@ fn a_stop_that_is_not_stored_is_not_acknowledged() {
         let shutdown = async {
             let _ = is_done.await;
         };
-        tokio::join!(event_loop.run(Until::Told, shutdown), asks)
+        tokio::join!(event_loop.run(Until::Shutdown, shutdown), asks)
     });
 }

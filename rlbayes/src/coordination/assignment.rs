@@ -1,4 +1,4 @@
-//! Workers come, go and are lost, chains change hands, and a search ends.
+//! Workers join, leave and are lost, chains are reassigned, and a search ends.
 
 use super::chains::{ChainState, Held};
 use super::command::{Command, WorkerChange};
@@ -20,15 +20,15 @@ impl State {
             self.end_worker(now, before, WorkerChange::Replaced, commands);
         }
         if let Some(before) = hello.replaces {
-            self.members.heard_of(before);
+            self.members.stop_awaiting(before);
         }
         if !self.is_running() {
-            // There is nothing left to do for it; the reply says so, and brings the last report.
-            // What it ran in a round that is not over goes to others.
+            // There is nothing left to do for this worker; the reply says so. Chains that it ran in a
+            // round that is not over are reassigned.
             self.rebalance(&[]);
             return;
         }
-        self.members.heard_of(hello.incarnation);
+        self.members.stop_awaiting(hello.incarnation);
         let Some((worker, entered)) = self.members.enter(now, self.plan.lease, hello) else {
             return;
         };
@@ -41,8 +41,8 @@ impl State {
             self.searching_since = Some(now);
         }
         if let ChainCount::PerThread(each) = self.plan.chains {
-            // After the loss of the coordinator's disk, workers know chains that it does not: no
-            // more than they were ever given.
+            // After the loss of the coordinator's disk, workers know chains that it does not; accept
+            // no more than a worker can have been given.
             let most = hello.threads.saturating_mul(each) as usize;
             for &chain in hello.chains.iter().take(most) {
                 if chain.0 < MAX_CHAINS {
@@ -61,7 +61,7 @@ impl State {
     pub(super) fn leave(&mut self, now: Duration, exchange: Exchange, commands: &mut Vec<Command>) {
         self.exchanges += 1;
         let worker = exchange.worker;
-        self.members.heard_of(exchange.incarnation);
+        self.members.stop_awaiting(exchange.incarnation);
         let takes_part = self.members.renew(
             now,
             self.plan.lease,
@@ -70,7 +70,7 @@ impl State {
             exchange.statistics,
         );
         if self.plan.pace == Pace::Lockstep {
-            // Not a report of the round: the chains as they stand, for a search that goes on later.
+            // Not a report of the round: the chains' present states, for resuming the search.
             for report in exchange.reports {
                 self.keep_last_state(report, commands);
             }
@@ -142,7 +142,7 @@ impl State {
         }
     }
 
-    /// The search is over once nobody works on it any more, or has for too long.
+    /// Finishes a search that is to end, once no worker is left or they have taken too long.
     pub(super) fn finish(&mut self, now: Duration, commands: &mut Vec<Command>) {
         let Phase::Stopping {
             reason,
@@ -152,9 +152,9 @@ impl State {
         else {
             return;
         };
-        // A lockstep round is finished, however long it takes, as long as somebody works on it.
-        let hopeless = !in_round && now.saturating_sub(since) >= LAST_REPORTS;
-        if self.members.alive().next().is_none() || hopeless {
+        // A lockstep round is finished, however long it takes, as long as there are workers.
+        let overdue = !in_round && now.saturating_sub(since) >= LAST_REPORTS;
+        if self.members.alive().next().is_none() || overdue {
             self.phase = Phase::Finished { reason, since };
             self.pause_clock(now);
             commands.push(Command::StoreProgress);
@@ -179,7 +179,7 @@ impl State {
                 chain.held = None;
             }
         }
-        self.unconfirmed.retain(|&(by, _)| by != worker);
+        self.pending_orders.retain(|&(by, _)| by != worker);
         commands.push(Command::Worker(worker, change));
         if self.members.alive().next().is_none() {
             self.pause_clock(now);
@@ -193,7 +193,7 @@ impl State {
         }
     }
 
-    /// A chain is done: its worker has time for one that nobody runs.
+    /// After a chain is done: its worker has time for a chain that no worker runs.
     pub(super) fn rebalance_lost(&mut self) {
         let is_lost =
             |chain: &ChainState| chain.held.is_none() && chain.status == ChainStatus::Running;
@@ -202,12 +202,12 @@ impl State {
         }
     }
 
-    /// Gives chains that nobody runs to workers, and evens out who has how many.
+    /// Assigns chains that no worker runs, and balances the number of chains per worker.
     pub(super) fn rebalance(&mut self, wanted: &[(WorkerId, ChainId)]) {
         if !self.has_work() {
             return;
         }
-        // A lockstep chain that has reported stays where it is until the round is over: its
+        // A lockstep chain that has reported stays with its worker until the round is over: the
         // answer goes to the worker that waits for it.
         let holders: BTreeMap<ChainId, Option<WorkerId>> = self
             .chains
@@ -240,9 +240,9 @@ impl State {
             if let Some(state) = self.chains.get_mut(&chain) {
                 state.started = true;
                 if let Some(before) = state.held.replace(Held { by: to, origin }) {
-                    self.unconfirmed.remove(&(before.by, chain));
+                    self.pending_orders.remove(&(before.by, chain));
                 }
-                self.unconfirmed.insert((to, chain));
+                self.pending_orders.insert((to, chain));
             }
         }
     }

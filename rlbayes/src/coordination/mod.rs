@@ -34,12 +34,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use view::Curve;
 
-/// How long workers have to bring their last reports once the search is over.
+/// How long workers have to send their last reports once the search is to end.
 const LAST_REPORTS: Duration = Duration::from_secs(10);
 
-/// How long workers that lost touch may take to hear of the end: their longest pause between two
-/// tries, a connection and a call.
-const FAREWELL: Duration = Duration::from_secs(20);
+/// How long workers that lost contact may take to reconnect: their longest pause between two
+/// attempts, plus a connection and a call.
+const RECONNECT_WINDOW: Duration = Duration::from_secs(20);
 
 /// How often the progress is stored while nothing else is.
 const STORE_PROGRESS_EVERY: Duration = Duration::from_secs(2);
@@ -55,7 +55,7 @@ pub struct Record {
     pub evaluations: u64,
 }
 
-/// What was stored of a search: enough to go on with it.
+/// What was stored of a search: enough to resume it.
 #[derive(Clone, Debug)]
 pub struct Stored {
     /// The pool.
@@ -77,10 +77,10 @@ pub struct Progress {
     pub round: Round,
     /// What all chains have done.
     pub counters: ChainCounters,
-    /// What of it worker processes have done that may report again, free-running: a process counts
-    /// up from where it took its chain, before and after the coordinator's restart.
+    /// Free-running: the part of it done by worker processes that may report again. A process counts
+    /// from where it took its chain, across restarts of the coordinator.
     pub incarnations: Vec<(ChainId, Incarnation, ChainCounters)>,
-    /// Processes before these: what they have done is part of the sum, and known no more.
+    /// Processes before these: their counters are part of the sum, and not kept separately.
     pub retired: Vec<(ChainId, Incarnation)>,
     /// Rows sent to chains.
     pub seeds_sent: u64,
@@ -94,8 +94,8 @@ pub enum Refusal {
     /// There are too many workers.
     #[error("there are {MAX_WORKERS} workers already")]
     TooManyWorkers,
-    /// The worker does not take part (any more): it should join again. Its rows were taken.
-    #[error("the worker does not take part; it should join again")]
+    /// The worker is not a member (any more): it should join again. Its rows were taken.
+    #[error("the worker is not a member; it should join again")]
     UnknownWorker,
     /// There is no such chain.
     #[error("there is no chain {0}")]
@@ -105,17 +105,17 @@ pub enum Refusal {
 /// Where a search is between its start and its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// Chains search, or wait for workers to run them.
+    /// Chains run, or wait for workers to run them.
     Running,
-    /// The search is to end; workers bring their last reports.
+    /// The search is to end; workers send their last reports.
     Stopping {
         reason: StoppedBy,
         /// Since when only the last reports are missing.
         since: Duration,
-        /// Whether a lockstep round is under way: it is finished first, whoever runs its chains.
+        /// Whether a lockstep round is under way: it is finished first.
         in_round: bool,
     },
-    /// The search is over and nobody works on it any more.
+    /// The search is over and no worker runs its chains any more.
     Finished {
         reason: StoppedBy,
         /// Since when only the last reports were missing.
@@ -140,23 +140,23 @@ pub struct State {
     pool: Pool,
     chains: BTreeMap<ChainId, ChainState>,
     members: Membership,
-    /// Chains that a worker was given and has not reported on.
-    unconfirmed: BTreeSet<(WorkerId, ChainId)>,
+    /// Orders that a worker has not reported on yet; they are repeated until it does.
+    pending_orders: BTreeSet<(WorkerId, ChainId)>,
     rounds: Rounds,
     record: Option<Record>,
     curve: Curve,
-    /// What was done before a restart, and the sum of everything.
+    /// Work done before a restart, and the sum of all work.
     before: ChainCounters,
     total: ChainCounters,
     seeds_sent: u64,
     exchanges: u64,
-    /// Time spent searching before, and since when somebody searches.
+    /// Search time until the clock was last stopped, and when it was started again.
     searched: Duration,
     searching_since: Option<Duration>,
     snapshots_at: Duration,
     progress_at: Duration,
     phase: Phase,
-    /// Until when workers that nobody knows of may come: after a restart.
+    /// After a restart: deadline for workers to rejoin.
     rejoin_deadline: Duration,
 }
 
@@ -175,7 +175,7 @@ impl State {
                 .map(|chain| (ChainId(chain), ChainState::new()))
                 .collect(),
             members: Membership::default(),
-            unconfirmed: BTreeSet::new(),
+            pending_orders: BTreeSet::new(),
             rounds: Rounds::default(),
             record: None,
             curve: Curve::default(),
@@ -192,7 +192,7 @@ impl State {
         }
     }
 
-    /// Takes an event at a time of the coordinator's own clock, and returns what to do.
+    /// Applies an event at a time of the coordinator's own clock, and returns what to do.
     pub fn apply(&mut self, now: Duration, event: Event) -> Vec<Command> {
         let mut commands = Vec::new();
         match event {
@@ -280,12 +280,12 @@ impl State {
         self.phase.reason()
     }
 
-    /// Tells whether the search is to go on: nothing has ended it.
+    /// Returns whether nothing has ended the search.
     fn is_running(&self) -> bool {
         self.phase == Phase::Running
     }
 
-    /// Tells whether chains are still to be run: until the end, and in lockstep until the end of
+    /// Returns whether chains are still to be run: until the end, and in lockstep until the end of
     /// the round that it came in.
     fn has_work(&self) -> bool {
         match self.phase {
@@ -295,20 +295,20 @@ impl State {
         }
     }
 
-    /// Tells whether the search is over and nobody works on it any more.
+    /// Returns whether the search is over and no worker runs its chains any more.
     #[must_use]
     pub fn is_finished(&self) -> bool {
         matches!(self.phase, Phase::Finished { .. })
     }
 
-    /// Tells whether the search is over and all workers have heard so, or had time enough to.
+    /// Returns whether the search is over and all workers were informed, or had enough time to ask.
     #[must_use]
-    pub fn everybody_knows(&self, now: Duration) -> bool {
+    pub fn all_workers_informed(&self, now: Duration) -> bool {
         let Phase::Finished { since, .. } = self.phase else {
             return false;
         };
-        let all_heard = !self.members.any_awaited() && now >= self.rejoin_deadline;
-        all_heard || now.saturating_sub(since) >= FAREWELL
+        let all_informed = !self.members.awaits_any() && now >= self.rejoin_deadline;
+        all_informed || now.saturating_sub(since) >= RECONNECT_WINDOW
     }
 
     /// Returns the lockstep round under way.

@@ -1,4 +1,4 @@
-//! What workers are told: their chains, and how these go on.
+//! Replies to workers: which chains they run, and how these continue.
 
 use super::chains::{ChainState, Held};
 use super::plan::{ChainCount, Pace};
@@ -8,12 +8,12 @@ use rlbayes_common::exchange::{
 };
 use rlbayes_common::ids::{ChainId, Incarnation, WorkerId};
 
-/// The number of a worker that came when the search was over and is not entered; those of others
-/// begin at 1. A worker reads first that the search is over.
+/// Sent to a worker that joins after the end and does not become a member; numbers of members begin
+/// at 1. Workers check first whether the search is over.
 const NO_MEMBER: WorkerId = WorkerId(0);
 
 impl State {
-    /// Returns what a worker that has just joined is told.
+    /// Returns the reply to a worker that has just joined.
     ///
     /// # Errors
     /// If it could not join.
@@ -31,7 +31,7 @@ impl State {
         })
     }
 
-    /// Tells whether reports can be taken at all.
+    /// Returns whether reports can be taken at all.
     ///
     /// # Errors
     /// If they name a chain that can't be.
@@ -49,7 +49,7 @@ impl State {
     /// Returns the reply to an exchange that was applied, with the answers that are there.
     ///
     /// # Errors
-    /// If the worker does not take part.
+    /// If the worker is not a member.
     pub fn reply(
         &self,
         worker: WorkerId,
@@ -68,7 +68,7 @@ impl State {
             .collect();
         Ok(Reply {
             answers,
-            orders: self.orders(self.untold(worker)),
+            orders: self.orders(self.pending_for(worker)),
             lease: self.plan.lease,
             stopped_by: self.stopped_by(),
         })
@@ -97,15 +97,16 @@ impl State {
             Some(last) if self.plan.pace == Pace::Free => Some(last.answer.clone()),
             Some(_) => Some(Answer::Revoke),
             None => {
-                let strayed = self.plan.pace == Pace::Lockstep && sequence != self.rounds.round().0;
-                let lost = !chain.is_held_by(worker);
-                (strayed || lost).then_some(Answer::Revoke)
+                let wrong_round =
+                    self.plan.pace == Pace::Lockstep && sequence != self.rounds.round().0;
+                let reassigned = !chain.is_held_by(worker);
+                (wrong_round || reassigned).then_some(Answer::Revoke)
             }
         }
     }
 
-    /// Tells whether the reply to an exchange has all its answers; in lockstep it may have to wait
-    /// for the round's end. It does not wait for what the worker itself has yet to tell.
+    /// Returns whether the reply to an exchange has all its answers; in lockstep it may have to wait
+    /// for the round's end. It does not wait while the worker itself has yet to report.
     #[must_use]
     pub fn is_answered(&self, worker: WorkerId, asked: &[(ChainId, u64)]) -> bool {
         self.plan.pace == Pace::Free
@@ -115,13 +116,13 @@ impl State {
             || self.owes_a_report(worker)
     }
 
-    /// Tells whether a worker runs a lockstep chain whose report of this round is not here.
+    /// Returns whether a worker runs a lockstep chain whose report of this round is not here.
     fn owes_a_report(&self, worker: WorkerId) -> bool {
         self.chains.iter().any(|(&id, chain)| {
             chain.is_held_by(worker)
                 && chain.status == ChainStatus::Running
                 && !self.rounds.has(id)
-                && !self.unconfirmed.contains(&(worker, id))
+                && !self.pending_orders.contains(&(worker, id))
         })
     }
 
@@ -133,10 +134,10 @@ impl State {
             .collect()
     }
 
-    /// Returns the chains that a worker has not reported on since it was told of them.
-    fn untold(&self, worker: WorkerId) -> Vec<ChainId> {
+    /// Returns the chains that were assigned to a worker and that it has not reported on yet.
+    fn pending_for(&self, worker: WorkerId) -> Vec<ChainId> {
         let all = (worker, ChainId(0))..=(worker, ChainId(u32::MAX));
-        self.unconfirmed
+        self.pending_orders
             .range(all)
             .map(|&(_, chain)| chain)
             .collect()

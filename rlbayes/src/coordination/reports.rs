@@ -24,7 +24,7 @@ impl State {
         let incarnation = exchange.incarnation;
         for report in exchange.reports {
             if !self.chains.contains_key(&report.chain) {
-                self.take_strange(now, report, commands);
+                self.take_from_unknown_chain(now, report, commands);
                 continue;
             }
             match self.plan.pace {
@@ -39,10 +39,15 @@ impl State {
             && (matches!(self.plan.chains, ChainCount::Fixed(_)) || chain.0 >= MAX_CHAINS)
     }
 
-    /// Takes the rows of a chain that nobody knows: after the loss of the coordinator's disk
-    /// workers have such chains, until they join with them. Anybody can make numbers up, so a
-    /// report makes no chain.
-    fn take_strange(&mut self, now: Duration, report: ChainReport, commands: &mut Vec<Command>) {
+    /// Takes the rows of an unknown chain: after the loss of the coordinator's disk workers have such
+    /// chains, until they join with them. A report does not create a chain, since its number may be
+    /// made up.
+    fn take_from_unknown_chain(
+        &mut self,
+        now: Duration,
+        report: ChainReport,
+        commands: &mut Vec<Command>,
+    ) {
         if self.refuses_chain(report.chain) {
             return;
         }
@@ -66,8 +71,8 @@ impl State {
     ) {
         let id = report.chain;
         let (sequence, status, wants_seeds) = (report.sequence, report.status, report.wants_seeds);
-        let incarnation = Some(RunSequence::of(sequence).counted_as(incarnation));
-        self.count(now, worker, incarnation, id, report.counters);
+        let run = RunSequence::of(sequence).counted_as(incarnation);
+        self.count(now, worker, Some(run), id, report.counters);
         self.merge(now, report, commands);
         self.check_budget(now, commands);
         let Some(worker) = worker else {
@@ -79,12 +84,12 @@ impl State {
         let is_holder = chain.is_held_by(worker);
         if is_holder {
             chain.status = status;
-            self.unconfirmed.remove(&(worker, id));
+            self.pending_orders.remove(&(worker, id));
         }
         let repeated = chain
             .answered
             .as_ref()
-            .is_some_and(|last| last.incarnation == incarnation && last.sequence == sequence);
+            .is_some_and(|last| last.incarnation == Some(incarnation) && last.sequence == sequence);
         if repeated && self.is_running() {
             return;
         }
@@ -105,7 +110,7 @@ impl State {
         };
         if let Some(chain) = self.chains.get_mut(&id) {
             chain.answered = Some(Answered {
-                incarnation,
+                incarnation: Some(incarnation),
                 sequence,
                 answer,
             });
@@ -129,7 +134,7 @@ impl State {
     ) {
         let id = report.chain;
         if report.sequence != self.rounds.round().0 || !self.has_work() {
-            // The last round's answer is still there for whoever asks again.
+            // The last round's answer is kept for reports that are repeated.
             return;
         }
         let lacks_state = self.plan.snapshots == Snapshots::EveryRound && report.snapshot.is_none();
@@ -137,7 +142,7 @@ impl State {
             return;
         }
         if let Some(worker) = worker {
-            self.unconfirmed.remove(&(worker, id));
+            self.pending_orders.remove(&(worker, id));
         }
         self.rounds.add(report);
         let running: Vec<ChainId> = self
@@ -151,7 +156,7 @@ impl State {
         }
     }
 
-    /// Merges a round in chain order, decides how every chain goes on, and stores both.
+    /// Merges a round in chain order, decides how every chain continues, and stores both.
     pub(super) fn close_round(
         &mut self,
         now: Duration,
@@ -162,11 +167,11 @@ impl State {
         for mut report in reports {
             let id = report.chain;
             let Some(chain) = self.chains.get_mut(&id) else {
-                // Chains are never taken out, so one that was there when it reported still is.
+                // Can't happen: its report was accepted, and chains are never removed.
                 continue;
             };
             chain.status = report.status;
-            // Where it brings none: an older state would not fit this round's seeds.
+            // None if the report has none: an older state would not fit this round's seeds.
             chain.snapshot = report.snapshot.take();
             let holder = chain.held.as_ref().map(|held| held.by);
             self.count(now, holder, None, id, report.counters);
@@ -199,7 +204,7 @@ impl State {
             }
         };
         for (id, sequence, running, wants_seeds) in reported {
-            // Seeds are drawn even at the end: a search that goes on later needs them.
+            // Seeds are drawn even at the end: a search that is resumed needs them.
             let seeds = if running && wants_seeds {
                 self.seeds_for(id)
             } else {
@@ -285,7 +290,7 @@ impl State {
             let best = best.clone();
             let stagnated = self.stopped_by() == Some(StoppedBy::Stagnation);
             let record = match &self.record {
-                // A last report after the end; it is still the end after a restart.
+                // A last report after the end; the search must still be at its end after a restart.
                 Some(before) if stagnated => Record {
                     score: best.score,
                     ..before.clone()
@@ -341,7 +346,7 @@ impl State {
         Some(seeds)
     }
 
-    /// Tells why the search is over where no chain can go on.
+    /// Returns why the search is over if no chain can continue.
     pub(super) fn all_done(&self) -> Option<StoppedBy> {
         let mut statuses = self.chains.values().map(|chain| chain.status);
         if self.chains.is_empty() || statuses.any(|status| status == ChainStatus::Running) {

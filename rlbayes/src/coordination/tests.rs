@@ -500,16 +500,20 @@ fn the_end_waits_for_workers_that_lost_touch_but_not_for_ever() {
         driven.apply(63, Event::Leave(exchange(worker, by, vec![])));
     }
     assert!(driven.state.is_finished());
-    assert!(!driven.state.everybody_knows(seconds(63)));
-    assert!(driven.state.everybody_knows(seconds(62) + FAREWELL));
+    assert!(!driven.state.all_workers_informed(seconds(63)));
+    assert!(
+        driven
+            .state
+            .all_workers_informed(seconds(62) + RECONNECT_WINDOW)
+    );
     assert_eq!(driven.join(64, 3).stopped_by, Some(StoppedBy::Stop));
     assert!(
-        !driven.state.everybody_knows(seconds(64)),
+        !driven.state.all_workers_informed(seconds(64)),
         "its rows are to come"
     );
     let last = vec![report(0, 1, 10, &best((0, 1), -5.0))];
     driven.apply(65, Event::Leave(exchange(third.worker, 3, last)));
-    assert!(driven.state.everybody_knows(seconds(65)));
+    assert!(driven.state.all_workers_informed(seconds(65)));
     assert_eq!(driven.state.best().unwrap().score, LogScore::new(-5.0));
 }
 
@@ -523,8 +527,8 @@ fn after_a_restart_the_end_waits_for_workers_that_nobody_knows_of() {
     };
     let mut state = State::recovered(plan, stored);
     state.apply(seconds(1), Event::Stop(StoppedBy::Stop));
-    assert!(state.is_finished() && !state.everybody_knows(seconds(1)));
-    assert!(state.everybody_knows(FAREWELL));
+    assert!(state.is_finished() && !state.all_workers_informed(seconds(1)));
+    assert!(state.all_workers_informed(RECONNECT_WINDOW));
 }
 
 #[test]
@@ -552,13 +556,14 @@ fn counters_of_two_worker_processes_add_up() {
 
 /// A chain that left a worker and comes back to the same process is counted from 0 there again.
 #[test]
-fn counters_of_two_runs_in_one_worker_process_add_up() {
+fn reports_of_two_runs_in_one_worker_process_are_answered_and_their_counters_add_up() {
     let mut driven = Driven::new(plan(Pace::Free, Budget::default()));
     let worker = driven.join(0, 1);
     let mut tell = |now, run, number, evaluations| {
         let sequence = RunSequence::first(run) + number;
         let told = vec![report(0, sequence, evaluations, &[])];
-        driven.exchange(now, &worker, 1, told).unwrap();
+        let reply = driven.exchange(now, &worker, 1, told).unwrap();
+        assert_eq!(answered(&reply), [0], "run {run}");
         driven.state.counters().evaluations
     };
     assert_eq!(tell(1, 0, 0, 700), 700);

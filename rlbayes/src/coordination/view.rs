@@ -1,4 +1,4 @@
-//! The search as people and probes see it: a value that is made from the state and shown as it is.
+//! The status of a search: a value made from the state, which status, metrics and JSON show.
 
 use super::State;
 use rlbayes_common::elite::EliteRow;
@@ -12,7 +12,7 @@ use std::time::Duration;
 /// What is shown of a search.
 #[derive(Clone, Debug, PartialEq)]
 pub struct View {
-    /// Whether anybody searches.
+    /// Whether the search is waiting, running or finished.
     pub stage: Stage,
     /// The best row.
     pub best: Option<EliteRow>,
@@ -61,10 +61,10 @@ pub struct CurvePoint {
     pub score: LogScore,
 }
 
-/// Whether anybody searches.
+/// Whether a search is waiting, running or finished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
-    /// No worker takes part.
+    /// There are no workers.
     Waiting,
     /// Workers search.
     Running,
@@ -83,13 +83,13 @@ pub struct WorkerView {
     pub threads: u32,
     /// Its chains.
     pub chains: usize,
-    /// Evaluations a second of late.
+    /// Recent evaluations per second.
     pub rate: f64,
     /// How long ago its last exchange was.
     pub last_exchange: Duration,
-    /// Whether it takes part.
+    /// Whether it is a member: it has joined, and was neither lost nor has it left.
     pub is_alive: bool,
-    /// How it is doing.
+    /// Its caches and memory.
     pub statistics: WorkerStatistics,
     /// Its program's version.
     pub program_version: String,
@@ -108,7 +108,7 @@ impl Stage {
 }
 
 impl View {
-    /// Returns evaluations a second of all workers.
+    /// Returns recent evaluations per second of all workers.
     #[must_use]
     pub fn rate(&self) -> f64 {
         self.workers.iter().map(|worker| worker.rate).sum()
@@ -116,8 +116,7 @@ impl View {
 }
 
 impl State {
-    /// Returns what people and probes see. Its diversity is the one thing that takes long; who
-    /// calls often hands in the last one.
+    /// Returns the status. Computing the diversity takes long; frequent callers pass in the last one.
     #[must_use]
     pub fn view(&self, now: Duration, diversity: Option<f64>) -> View {
         let spent = self.spent(now);
