@@ -6,7 +6,8 @@
 //! the next batch stores everything.
 
 use crate::blocking::Blocking;
-use rlbayes::coordination::{Command, Event, Pace, Refusal, State, View, WorkerChange};
+use rlbayes::coordination::{Command, Event, Pace, Refusal, State, View};
+use rlbayes::effects::{Effects, drop_stale_rows, everything};
 use rlbayes::journal::{Batch, Journal};
 use rlbayes_common::elite::EliteRow;
 use rlbayes_common::exchange::{Exchange, Hello, Reply, Snapshot, Welcome};
@@ -16,7 +17,6 @@ use rlbayes_common::search::StoppedBy;
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 use thiserror::Error;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -155,7 +155,6 @@ pub struct EventLoop<'a> {
     observer: &'a mut dyn Observer,
     requests: mpsc::Receiver<Request>,
     publish: watch::Sender<Published>,
-    halt: Arc<AtomicBool>,
     begun: Instant,
     waiting: Vec<Waiting>,
     /// Whether something that happened is not on disk.
@@ -196,8 +195,6 @@ pub struct Ended {
 /// When the loop ends by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
-    /// When the search is finished.
-    Finished,
     /// When it is finished and all workers were informed, or had enough time to ask.
     WorkersInformed,
     /// Only at shutdown: until then the result is served.
@@ -211,7 +208,6 @@ impl<'a> EventLoop<'a> {
         state: State,
         journal: Option<Journal>,
         writing: Blocking,
-        halt: Arc<AtomicBool>,
         observer: &'a mut dyn Observer,
     ) -> (Self, Handle, watch::Receiver<Published>) {
         let (sender, requests) = mpsc::channel(WAITING_REQUESTS);
@@ -228,7 +224,6 @@ impl<'a> EventLoop<'a> {
             observer,
             requests,
             publish,
-            halt,
             begun: Instant::now(),
             waiting: Vec::new(),
             unsaved: false,
@@ -265,7 +260,6 @@ impl<'a> EventLoop<'a> {
             };
             self.take(batch).instrument(span).await;
             let is_over = match until {
-                Until::Finished => self.state.is_finished(),
                 Until::WorkersInformed => self.state.all_workers_informed(self.now()),
                 Until::Shutdown => false,
             };
@@ -335,7 +329,7 @@ impl<'a> EventLoop<'a> {
                 }
             }
         }
-        let (batch, records) = self.dispatch(now, commands);
+        let Effects { batch, records, .. } = self.dispatch(now, commands);
         self.store(batch).await;
         failpoint::pass("coordinator-before-reply");
         // Before the replies: the caller that stopped the search then sees it stopped.
@@ -355,49 +349,16 @@ impl<'a> EventLoop<'a> {
         self.state.apply(now, event)
     }
 
-    /// Collects what to store and which records to report; executes the other commands.
-    fn dispatch(&mut self, now: Duration, commands: Vec<Command>) -> (Batch, Vec<EliteRow>) {
-        let mut batch = Batch::default();
-        let mut records = Vec::new();
-        for command in commands {
-            match command {
-                Command::StoreRows(rows) => batch.rows.extend(rows),
-                Command::StoreOverall(rows) => batch.overall.extend(rows),
-                Command::StoreChain(chain, stored) => batch.chains.push((chain, stored)),
-                Command::StoreProgress => batch.progress = Some(self.state.progress(now)),
-                Command::Record(row) => {
-                    let score = row.score.value();
-                    let at = self.state.elapsed(now).as_secs_f64();
-                    tracing::info!(score, at, "record");
-                    records.push(row);
-                }
-                Command::Worker(worker, change) => match change {
-                    WorkerChange::Joined => tracing::info!(%worker, "a worker joined"),
-                    WorkerChange::Returned => tracing::info!(%worker, "a worker rejoined"),
-                    WorkerChange::Left => tracing::info!(%worker, "a worker left"),
-                    WorkerChange::Lost => tracing::warn!(%worker, "a worker was lost"),
-                    WorkerChange::Replaced => {
-                        tracing::info!(%worker, "a worker was restarted");
-                    }
-                },
-                Command::Halt => self.halt.store(true, Relaxed),
-                Command::Finished(reason) => {
-                    tracing::info!(reason = reason.as_str(), "the search is finished");
-                }
-            }
-        }
-        if batch.progress.is_some() && now.saturating_sub(self.cleared_at) >= CLEAR_EVERY {
+    /// Collects what to store and which records to report; logs the rest.
+    fn dispatch(&mut self, now: Duration, commands: Vec<Command>) -> Effects {
+        let mut effects = Effects::of(&self.state, now, commands);
+        if effects.batch.progress.is_some() && now.saturating_sub(self.cleared_at) >= CLEAR_EVERY {
             self.cleared_at = now;
-            let pool = self.state.pool();
-            let keying = pool.keying();
-            batch.keep_only = Some(pool.rows().into_iter().map(|row| keying.key(row)).collect());
-            tracing::info!(
-                pool = pool.len(),
-                diversity = self.diversity.1,
-                "checkpoint"
-            );
+            drop_stale_rows(&self.state, &mut effects.batch);
+            let pool = self.state.pool().len();
+            tracing::info!(pool, diversity = self.diversity.1, "checkpoint");
         }
-        (batch, records)
+        effects
     }
 
     /// Stores a batch; after a failed write, everything there is.
@@ -406,7 +367,7 @@ impl<'a> EventLoop<'a> {
             return;
         };
         if self.unsaved {
-            batch = self.everything();
+            batch = everything(&self.state, self.now());
         }
         if batch.is_empty() {
             self.journal = Some(journal);
@@ -444,20 +405,6 @@ impl<'a> EventLoop<'a> {
                 self.unsaved = true;
                 self.trouble = Some(error.to_string());
             }
-        }
-    }
-
-    fn everything(&self) -> Batch {
-        let pool = self.state.pool();
-        let of_chains = pool
-            .rows_by_chain()
-            .map(|(chain, found, row)| (chain, found, row.clone()));
-        Batch {
-            rows: of_chains.collect(),
-            overall: pool.overall().cloned().collect(),
-            chains: self.state.stored_chains().collect(),
-            progress: Some(self.state.progress(self.now())),
-            keep_only: None,
         }
     }
 

@@ -37,11 +37,11 @@ impl Effects {
                 }
                 Command::Worker(worker, change) => match change {
                     WorkerChange::Joined => tracing::info!(%worker, "a worker joined"),
-                    WorkerChange::Returned => tracing::info!(%worker, "a worker came back"),
+                    WorkerChange::Returned => tracing::info!(%worker, "a worker rejoined"),
                     WorkerChange::Left => tracing::info!(%worker, "a worker left"),
                     WorkerChange::Lost => tracing::warn!(%worker, "a worker was lost"),
                     WorkerChange::Replaced => {
-                        tracing::info!(%worker, "a worker was started again");
+                        tracing::info!(%worker, "a worker was restarted");
                     }
                 },
                 Command::Halt => effects.halt = true,

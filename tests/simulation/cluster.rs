@@ -59,13 +59,8 @@ pub(crate) async fn coordinator(
     witness.coordinator_started();
     witness.check_restart(&state);
     let mut observer = witness.clone();
-    let (event_loop, handle, published) = EventLoop::new(
-        state,
-        Some(journal),
-        Blocking::Inline,
-        Arc::default(),
-        &mut observer,
-    );
+    let (event_loop, handle, published) =
+        EventLoop::new(state, Some(journal), Blocking::Inline, &mut observer);
     let mut views = published.clone();
     let shown_to = witness.clone();
     spawn_local(async move {

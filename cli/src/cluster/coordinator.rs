@@ -221,13 +221,8 @@ pub(crate) fn coordinator(args: &CoordinatorArgs) -> Result<(), Failure> {
             messages.line(&format!("metrics and status on http://{address}"));
         }
         let mut unobserved = Unobserved;
-        let (event_loop, handle, published) = EventLoop::new(
-            state,
-            Some(journal),
-            Blocking::Thread,
-            Arc::default(),
-            &mut unobserved,
-        );
+        let (event_loop, handle, published) =
+            EventLoop::new(state, Some(journal), Blocking::Thread, &mut unobserved);
         let service = Service::new(
             handle,
             published.clone(),

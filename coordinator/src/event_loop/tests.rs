@@ -6,6 +6,7 @@ use rlbayes_common::elite::Keying;
 use rlbayes_common::ids::{Incarnation, Seed};
 use rlbayes_common::search::Budget;
 use std::io;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// A disk that can be told to refuse.
 #[derive(Debug)]
@@ -91,7 +92,6 @@ fn a_stop_that_is_not_stored_is_not_acknowledged() {
         State::new(plan()),
         Some(journal),
         Blocking::Inline,
-        Arc::default(),
         &mut observer,
     );
     let runtime = tokio::runtime::Builder::new_current_thread()
