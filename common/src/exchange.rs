@@ -145,6 +145,15 @@ pub enum Origin {
     },
 }
 
+/// Whether the chains of a search wait for each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pace {
+    /// Rounds: every chain reports, all reports are merged, every chain is answered.
+    Lockstep,
+    /// Each report is answered at once, and no chain waits for its answer.
+    Free,
+}
+
 /// What a search is: everything that a worker needs to know of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SearchDescription {
@@ -170,8 +179,8 @@ pub struct SearchDescription {
     pub seed: Seed,
     /// How many rungs the ladder of temperatures has.
     pub ladder: u32,
-    /// Whether chains run in rounds.
-    pub lockstep: bool,
+    /// Whether chains wait for each other.
+    pub pace: Pace,
     /// Evaluations of a chain in one round.
     pub round_evaluations: u64,
     /// A score at which a slice ends.

@@ -11,7 +11,7 @@ use crate::validator::{Digest, RowRefused, Validator};
 use bytes::Bytes;
 use rlbayes::coordination::Refusal;
 use rlbayes_common::elite::EliteRow;
-use rlbayes_common::exchange::{Exchange, Snapshot};
+use rlbayes_common::exchange::{Exchange, Pace, Snapshot};
 use rlbayes_common::ids::{ChainId, Incarnation, SearchId};
 use rlbayes_common::search::StoppedBy;
 use rlbayes_common::snapshot::decode_chain;
@@ -323,7 +323,7 @@ impl Coordinator for Service {
                 .and_then(|chunk| chunk.header)
                 .ok_or_else(|| wire(WireError::Missing("header")))?;
             self.check_search(&header.search_id)?;
-            if !self.shared.about.search.lockstep {
+            if self.shared.about.search.pace != Pace::Lockstep {
                 return Err(Status::failed_precondition(
                     "only a deterministic search stores states of chains",
                 ));

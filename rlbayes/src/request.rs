@@ -2,7 +2,7 @@
 //! The in-process run, the coordinator, workers and benchmarks all make one; the coordinator's plan
 //! and what workers are sent are made from it.
 
-use crate::chains::{ChainMaker, SlicePace, SliceSettings};
+use crate::chains::{ChainMaker, SliceSettings};
 use crate::coordination::{ChainCount, Cooperation, Pace, SearchPlan, Snapshots};
 use crate::identity::{ABOUT_TABLE, FORMAT, FORMAT_ENTRY, Settings, search_id};
 use crate::machine;
@@ -247,10 +247,7 @@ impl SearchRequest {
             },
             threads,
             chains: ChainCount::Fixed(chains),
-            pace: match search.lockstep {
-                true => Pace::Lockstep,
-                false => Pace::Free,
-            },
+            pace: search.pace,
             cooperation: Cooperation::On,
             round_evaluations: search.round_evaluations,
             cache_bytes: layout.caches(chains),
@@ -345,21 +342,21 @@ impl SearchRequest {
     pub fn slices(&self) -> SliceSettings {
         /// A free-running slice is this part of a round, so that records travel soon.
         const SLICES_PER_ROUND: u64 = 4;
-        let every = match self.runners {
+        SliceSettings {
+            pace: self.pace,
+            exchange_every: self.exchange_every(),
+            slice_evaluations: match self.pace {
+                Pace::Lockstep => self.round_evaluations,
+                Pace::Free => (self.round_evaluations / SLICES_PER_ROUND).max(1),
+            },
+            target: self.budget.target,
+        }
+    }
+
+    fn exchange_every(&self) -> Duration {
+        match self.runners {
             Runners::Threads => EXCHANGE_EVERY,
             Runners::Workers { exchange_every, .. } => exchange_every,
-        };
-        let (pace, slice_evaluations) = match self.pace {
-            Pace::Lockstep => (SlicePace::Lockstep, self.round_evaluations),
-            Pace::Free => (
-                SlicePace::Free { every },
-                (self.round_evaluations / SLICES_PER_ROUND).max(1),
-            ),
-        };
-        SliceSettings {
-            pace,
-            slice_evaluations,
-            target: self.budget.target,
         }
     }
 
@@ -396,10 +393,6 @@ impl SearchRequest {
     #[doc(hidden)]
     #[must_use]
     pub fn description(&self, data: &[u8]) -> SearchDescription {
-        let exchange_every = match self.runners {
-            Runners::Threads => EXCHANGE_EVERY,
-            Runners::Workers { exchange_every, .. } => exchange_every,
-        };
         SearchDescription {
             id: self.id(),
             data_fingerprint: self.table.data().fingerprint(),
@@ -412,10 +405,10 @@ impl SearchRequest {
             spec: self.algorithm,
             seed: self.seed,
             ladder: self.ladder,
-            lockstep: self.pace == Pace::Lockstep,
+            pace: self.pace,
             round_evaluations: self.round_evaluations,
             target: self.budget.target,
-            exchange_every,
+            exchange_every: self.exchange_every(),
         }
     }
 

@@ -215,7 +215,6 @@ impl WorkerHost {
                 keeps,
                 problem: Rc::clone(&problem),
                 draws: Seed(random.bits()),
-                read: BTreeMap::new(),
             };
             let stay = Duration::from_millis(2_000 + random.below(20_000) as u64);
             let shutdown = async move {

@@ -4,7 +4,7 @@
 use rlbayes::coordination::{Event, State};
 use rlbayes_common::elite::{EliteRow, Found, Keying, Pool};
 use rlbayes_common::exchange::{
-    Answer, ChainReport, Exchange, Hello, Reply, SearchDescription, Snapshot,
+    Answer, ChainReport, Exchange, Hello, Pace, Reply, SearchDescription, Snapshot,
 };
 use rlbayes_common::graph::StructureKey;
 use rlbayes_common::ids::ChainId;
@@ -315,7 +315,7 @@ impl Link for WitnessedLink {
         let reply = self.link.exchange(search, exchange).await?;
         let taken = reports.iter().filter(|report| {
             // A lockstep report that is not of the round is dropped; the round is run again.
-            !search.lockstep
+            search.pace == Pace::Free
                 || reply.answers.iter().any(|(chain, sequence, answer)| {
                     (*chain, *sequence) == (report.chain, report.sequence)
                         && *answer != Answer::Revoke
@@ -329,7 +329,7 @@ impl Link for WitnessedLink {
     async fn leave(&self, search: &SearchDescription, exchange: Exchange) -> Result<(), LinkError> {
         let reports = exchange.reports.clone();
         self.link.leave(search, exchange).await?;
-        if !search.lockstep {
+        if search.pace == Pace::Free {
             let rows = reports.iter().flat_map(|report| &report.finds);
             self.witness.acknowledged(rows.map(|(_, row)| row));
         }

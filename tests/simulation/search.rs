@@ -143,7 +143,7 @@ impl Search {
             spec: SearchSpec::defaults()[0],
             seed,
             ladder: plan.chains.ladder(),
-            lockstep,
+            pace: plan.pace,
             round_evaluations: ROUND_EVALUATIONS,
             target: budget.target,
             exchange_every: Duration::from_secs(2),

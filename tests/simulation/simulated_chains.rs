@@ -3,18 +3,17 @@
 
 use crate::search;
 use rlbayes::chains::ChainMaker;
-use rlbayes::chains::{RunningChain, SlicePace, SliceSettings};
-use rlbayes_common::exchange::{Answer, ChainOrder, ChainReport, Snapshot, WorkerStatistics};
+use rlbayes::chains::{RunningChain, SliceSettings};
+use rlbayes_common::exchange::{Answer, ChainOrder, ChainReport, Pace, Snapshot, WorkerStatistics};
 use rlbayes_common::ids::{ChainId, SearchId, Seed};
 use rlbayes_common::random::Random;
-use rlbayes_common::search::{Chain, Problem, SavedChain};
+use rlbayes_common::search::{Chain, Problem};
 use rlbayes_common::snapshot::decode_chain;
 use rlbayes_worker::chains::Chains;
 use rlbayes_worker::data_store::DataStore;
-use rlbayes_worker::host::WorkerHost;
+use rlbayes_worker::host::{Opened, WorkerHost};
 use rlbayes_worker::link::{Joined, Link};
-use rlbayes_worker::retry::RetryPolicy;
-use rlbayes_worker::session::SessionError;
+use rlbayes_worker::state::{Held, OpenError};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -35,8 +34,8 @@ impl Stepped {
     /// How long the next slice takes.
     fn slice_time(&mut self) -> Duration {
         let most = match self.settings.pace {
-            SlicePace::Lockstep => 1000,
-            SlicePace::Free { .. } => 1500,
+            Pace::Lockstep => 1000,
+            Pace::Free => 1500,
         };
         Duration::from_millis(100 + self.random.below(most) as u64)
     }
@@ -52,7 +51,7 @@ impl Chains for Stepped {
     fn answer(&mut self, id: ChainId, answer: Answer) {
         let due = Instant::now() + self.slice_time();
         if let Some((next, chain)) = self.chains.get_mut(&id) {
-            if self.settings.pace == SlicePace::Lockstep {
+            if self.settings.pace == Pace::Lockstep {
                 *next = due;
             }
             if !chain.take(answer) {
@@ -133,8 +132,6 @@ pub(crate) struct SimulatedWorkshop {
     /// The problem of all workers on the host: a process shares its caches.
     pub(crate) problem: Rc<RefCell<Option<Arc<Problem>>>>,
     pub(crate) draws: Seed,
-    /// Checkpoints that were read when the search was opened.
-    pub(crate) read: BTreeMap<ChainId, SavedChain>,
 }
 
 impl WorkerHost for SimulatedWorkshop {
@@ -144,22 +141,19 @@ impl WorkerHost for SimulatedWorkshop {
         &mut self,
         link: &impl Link,
         joined: &Joined,
-        tries: &mut RetryPolicy,
-    ) -> Result<Option<(ChainMaker, Stepped)>, SessionError> {
+    ) -> Result<Opened<Stepped>, OpenError> {
         let description = &joined.search;
         let data = DataStore::open(None).unwrap();
-        let Some(table) = data.fetch(link, description, tries).await? else {
-            return Ok(None);
-        };
-        let table = Arc::new(table);
+        let table = Arc::new(data.fetch(link, description).await?);
         self.kept.borrow_mut().search = Some(description.id);
-        if !description.lockstep {
+        let mut checkpoints = BTreeMap::new();
+        if description.pace == Pace::Free {
             let kept = self.kept.borrow();
             let read = |(&chain, snapshot): (&ChainId, &Snapshot)| {
                 let saved = decode_chain(snapshot.bytes(), table.nodes());
                 (chain, saved.expect("a checkpoint is whole"))
             };
-            self.read = kept.chains.iter().map(read).collect();
+            checkpoints = kept.chains.iter().map(read).collect();
         }
         let problem = Arc::clone(
             self.problem
@@ -172,43 +166,40 @@ impl WorkerHost for SimulatedWorkshop {
             seed: description.seed,
             ladder: description.ladder,
         };
-        let pace = match description.lockstep {
-            true => SlicePace::Lockstep,
-            false => SlicePace::Free {
-                every: description.exchange_every,
-            },
-        };
         let chains = Stepped {
             chains: BTreeMap::new(),
             settings: SliceSettings {
-                pace,
+                pace: description.pace,
+                exchange_every: description.exchange_every,
                 slice_evaluations: description.round_evaluations,
                 target: description.target,
             },
             begun: Instant::now(),
             random: Random::new(self.draws),
         };
-        Ok(Some((maker, chains)))
+        Ok(Opened {
+            maker,
+            chains,
+            checkpoints,
+        })
     }
 
-    fn checkpointed(&mut self, chain: ChainId) -> Option<SavedChain> {
-        self.read.remove(&chain)
-    }
-
-    fn holds(&self) -> (Vec<ChainId>, Option<SearchId>) {
+    fn held(&self) -> Held {
         let kept = self.kept.borrow();
-        (kept.chains.keys().copied().collect(), kept.search)
+        Held {
+            chains: kept.chains.keys().copied().collect(),
+            search: kept.search,
+        }
     }
 
-    fn keep(&mut self, chain: ChainId, snapshot: &Snapshot) {
+    fn keep_checkpoint(&mut self, chain: ChainId, snapshot: &Snapshot) {
         if self.keeps {
             let chains = &mut self.kept.borrow_mut().chains;
             chains.insert(chain, snapshot.clone());
         }
     }
 
-    fn give_up(&mut self, chain: ChainId) {
-        self.read.remove(&chain);
+    fn drop_checkpoint(&mut self, chain: ChainId) {
         self.kept.borrow_mut().chains.remove(&chain);
     }
 }

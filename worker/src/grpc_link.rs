@@ -3,7 +3,9 @@
 
 use crate::link::{Joined, Link, LinkError};
 use bytes::Bytes;
-use rlbayes_common::exchange::{Exchange, Hello, Reply, SearchDescription, Snapshot, Welcome};
+use rlbayes_common::exchange::{
+    Exchange, Hello, Pace, Reply, SearchDescription, Snapshot, Welcome,
+};
 use rlbayes_common::ids::{ChainId, WorkerId};
 use rlbayes_proto::convert::{
     WireError, description_from_wire, exchange_to_wire, hello_to_wire, order_from_wire,
@@ -140,28 +142,7 @@ impl Link for GrpcLink {
                 rlbayes_proto::PROTOCOL_VERSION
             )));
         }
-        let search = reply
-            .search
-            .ok_or(WireError::Missing("search"))
-            .and_then(description_from_wire)
-            .map_err(nonsense)?;
-        let nodes = search.nodes;
-        let orders = reply
-            .orders
-            .iter()
-            .map(|order| order_from_wire(order, nodes))
-            .collect::<Result<_, _>>()
-            .map_err(nonsense)?;
-        Ok(Joined {
-            chains: reply.chains.into_iter().map(ChainId).collect(),
-            welcome: Welcome {
-                worker: WorkerId(reply.worker),
-                lease: Duration::from_millis(reply.lease_millis),
-                orders,
-                stopped_by: rlbayes_common::search::StoppedBy::from_name(&reply.stopped_by),
-            },
-            search,
-        })
+        joined_from_wire(reply)
     }
 
     async fn fetch_data(&self, search: &SearchDescription) -> Result<Vec<u8>, LinkError> {
@@ -274,7 +255,7 @@ impl Link for GrpcLink {
         search: &SearchDescription,
         mut exchange: Exchange,
     ) -> Result<(), LinkError> {
-        if search.lockstep {
+        if search.pace == Pace::Lockstep {
             // Every round's reports and states are there already.
             exchange.reports.clear();
         }
@@ -293,6 +274,35 @@ impl Link for GrpcLink {
     fn least_pause(&self) -> Duration {
         LEAST_PAUSE
     }
+}
+
+/// Reads what a worker gets when it joins.
+///
+/// # Errors
+/// If the reply makes no sense.
+pub fn joined_from_wire(reply: v1::JoinReply) -> Result<Joined, LinkError> {
+    let search = reply
+        .search
+        .ok_or(WireError::Missing("search"))
+        .and_then(description_from_wire)
+        .map_err(nonsense)?;
+    let nodes = search.nodes;
+    let orders = reply
+        .orders
+        .iter()
+        .map(|order| order_from_wire(order, nodes))
+        .collect::<Result<_, _>>()
+        .map_err(nonsense)?;
+    Ok(Joined {
+        chains: reply.chains.into_iter().map(ChainId).collect(),
+        welcome: Welcome {
+            worker: WorkerId(reply.worker),
+            lease: Duration::from_millis(reply.lease_millis),
+            orders,
+            stopped_by: rlbayes_common::search::StoppedBy::from_name(&reply.stopped_by),
+        },
+        search,
+    })
 }
 
 fn timed<T>(message: T, limit: Duration) -> Request<T> {

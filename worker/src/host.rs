@@ -1,37 +1,45 @@
-//! Where a worker's chains are made and kept: what a session asks of its surroundings.
+//! Where a worker's chains are made and checkpointed: what a session asks of its surroundings.
 
 use crate::chains::Chains;
 use crate::link::{Joined, Link};
-use crate::retry::RetryPolicy;
-use crate::session::SessionError;
+use crate::state::{Held, OpenError};
 use rlbayes::chains::ChainMaker;
 use rlbayes_common::exchange::Snapshot;
-use rlbayes_common::ids::{ChainId, SearchId};
+use rlbayes_common::ids::ChainId;
 use rlbayes_common::search::SavedChain;
+use std::collections::BTreeMap;
 use std::future::Future;
 
-/// Where chains are made and kept.
+/// Where chains are made and checkpointed.
 pub trait WorkerHost {
     /// How chains run.
     type Chains: Chains;
 
-    /// Gets everything ready for a search; none if the coordinator has another one by now.
+    /// Gets everything ready for a search. A call that fails is not tried again here: the session
+    /// decides whether to.
     fn open(
         &mut self,
         link: &impl Link,
         joined: &Joined,
-        tries: &mut RetryPolicy,
-    ) -> impl Future<Output = Result<Option<(ChainMaker, Self::Chains)>, SessionError>>;
+    ) -> impl Future<Output = Result<Opened<Self::Chains>, OpenError>>;
 
-    /// Returns a chain of the search that was checkpointed here.
-    fn checkpointed(&mut self, chain: ChainId) -> Option<SavedChain>;
-
-    /// Returns the chains that were checkpointed here, and whose they are.
-    fn holds(&self) -> (Vec<ChainId>, Option<SearchId>);
+    /// Returns the chains that are checkpointed here.
+    fn held(&self) -> Held;
 
     /// Keeps a chain's state.
-    fn keep(&mut self, chain: ChainId, snapshot: &Snapshot);
+    fn keep_checkpoint(&mut self, chain: ChainId, snapshot: &Snapshot);
 
-    /// Drops what is kept of a chain: others run it, and it is not to go on from here later.
-    fn give_up(&mut self, chain: ChainId);
+    /// Drops a chain's state: another worker runs the chain, and it must not resume from here later.
+    fn drop_checkpoint(&mut self, chain: ChainId);
+}
+
+/// A host that is ready for a search.
+#[derive(Debug)]
+pub struct Opened<C> {
+    /// Makes the search's chains.
+    pub maker: ChainMaker,
+    /// Runs them.
+    pub chains: C,
+    /// Chains of the search that were checkpointed here.
+    pub checkpoints: BTreeMap<ChainId, SavedChain>,
 }

@@ -1,7 +1,7 @@
 //! What tests of this crate tell a worker about itself and its search.
 
 use crate::session::SessionSettings;
-use rlbayes_common::exchange::SearchDescription;
+use rlbayes_common::exchange::{Pace, SearchDescription};
 use rlbayes_common::ids::{Incarnation, SearchId, Seed};
 use rlbayes_common::score::ScoreSpec;
 use rlbayes_common::search::SearchSpec;
@@ -34,7 +34,7 @@ pub(crate) fn description() -> SearchDescription {
         spec: SearchSpec::defaults()[0],
         seed: Seed(1),
         ladder: 1,
-        lockstep: false,
+        pace: Pace::Free,
         round_evaluations: 1,
         target: None,
         exchange_every: Duration::from_secs(2),

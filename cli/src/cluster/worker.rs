@@ -10,20 +10,19 @@ use crate::failure::Failure;
 use crate::terminal::Messages;
 use crate::units::{parse_size, parse_time};
 use clap::Args;
-use rlbayes::chains::ChainMaker;
 use rlbayes::chains::{Belongs, ChainFolder};
 use rlbayes::{SearchRequest, Table, machine};
-use rlbayes_common::exchange::{SearchDescription, Snapshot};
-use rlbayes_common::ids::{ChainId, Incarnation, SearchId};
+use rlbayes_common::exchange::{Pace, SearchDescription, Snapshot};
+use rlbayes_common::ids::{ChainId, Incarnation};
 use rlbayes_common::io::write_whole;
 use rlbayes_common::search::SavedChain;
 use rlbayes_proto::convert::{MOST_HOST_BYTES, MOST_THREADS};
 use rlbayes_worker::data_store::DataStore;
 use rlbayes_worker::grpc_link::GrpcLink;
-use rlbayes_worker::host::WorkerHost;
+use rlbayes_worker::host::{Opened, WorkerHost};
 use rlbayes_worker::link::{Joined, Link};
-use rlbayes_worker::retry::RetryPolicy;
 use rlbayes_worker::session::{self, End, SessionError, SessionSettings};
+use rlbayes_worker::state::{Held, OpenError};
 use rlbayes_worker::thread_chains::ThreadChains;
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, Hasher};
@@ -138,7 +137,6 @@ pub(crate) fn worker(args: &WorkerArgs) -> Result<(), Failure> {
         given,
         data,
         folder,
-        chains: BTreeMap::new(),
         refused: false,
         end_is_news: true,
     };
@@ -278,7 +276,6 @@ struct Host {
     given: Option<(PathBuf, Table)>,
     data: DataStore,
     folder: Option<ChainFolder>,
-    chains: BTreeMap<ChainId, SavedChain>,
     /// Whether the last write failed: logged once, not at every checkpoint.
     refused: bool,
     /// Whether nothing was logged about the search's end: a waiting worker hears of it again and again.
@@ -288,7 +285,6 @@ struct Host {
 impl Host {
     /// The search is over: its chains are of no use any more.
     fn forget(&mut self) {
-        self.chains.clear();
         if let Some(folder) = &self.folder
             && let Err(error) = folder.clear()
         {
@@ -296,41 +292,40 @@ impl Host {
         }
     }
 
-    /// Returns the search's table; none if the coordinator has other data by now.
+    /// Returns the search's table.
     async fn table(
         &self,
         link: &impl Link,
         search: &SearchDescription,
-        tries: &mut RetryPolicy,
-    ) -> Result<Option<Table>, SessionError> {
+    ) -> Result<Table, OpenError> {
         if let Some((path, table)) = &self.given {
             if table.data().fingerprint() == search.data_fingerprint {
-                return Ok(Some(table.clone()));
+                return Ok(table.clone());
             }
-            return Err(SessionError::Host(format!(
+            return Err(OpenError::Host(format!(
                 "{}: this is not the coordinator's table (expected the same rows, read with the same flags)",
                 path.display()
             )));
         }
         let warn = |warning| tracing::warn!("{warning}");
         if let Some(table) = self.data.find(search, warn) {
-            return Ok(Some(Table::from_data("", table)));
+            return Ok(Table::from_data("", table));
         }
-        let fetched = self.data.fetch(link, search, tries).await?;
-        Ok(fetched.map(|table| Table::from_data("", table)))
+        let fetched = self.data.fetch(link, search).await?;
+        Ok(Table::from_data("", fetched))
     }
 
     /// Reads the chains that a state folder has of this search; those of another are dropped.
-    fn open_folder(&mut self, search: &SearchDescription) {
+    fn open_folder(&self, search: &SearchDescription) -> BTreeMap<ChainId, SavedChain> {
+        let mut chains = BTreeMap::new();
         let Some(folder) = &self.folder else {
-            return;
+            return chains;
         };
         let settings = [("search".to_owned(), search.id.to_string())];
         let warn = |warning| tracing::warn!("{warning}");
         match folder.belongs_to(&settings) {
-            Belongs::Here if !search.lockstep => self.chains = folder.read(search.nodes, warn),
+            Belongs::Here if search.pace == Pace::Free => chains = folder.read(search.nodes, warn),
             Belongs::Here | Belongs::Elsewhere(_) => {
-                self.chains.clear();
                 if let Err(error) = folder.clear() {
                     tracing::warn!(%error, "chains of another search stay");
                 }
@@ -340,6 +335,7 @@ impl Host {
         if let Err(error) = folder.begin(&settings) {
             tracing::warn!(%error, "the state cannot be saved; the search continues");
         }
+        chains
     }
 }
 
@@ -350,22 +346,19 @@ impl WorkerHost for Host {
         &mut self,
         link: &impl Link,
         joined: &Joined,
-        tries: &mut RetryPolicy,
-    ) -> Result<Option<(ChainMaker, ThreadChains)>, SessionError> {
+    ) -> Result<Opened<ThreadChains>, OpenError> {
         self.end_is_news = true;
         let search = &joined.search;
-        let host = |what: &dyn std::fmt::Display| SessionError::Host(what.to_string());
-        let Some(table) = self.table(link, search, tries).await? else {
-            return Ok(None);
-        };
+        let host = |what: &dyn std::fmt::Display| OpenError::Host(what.to_string());
+        let table = self.table(link, search).await?;
         let chains = u32::try_from(joined.chains.len())
             .unwrap_or(u32::MAX)
             .max(1);
         let request = SearchRequest::assigned(&table, search, chains, self.threads, self.memory)
             .map_err(|error| host(&error))?;
         let maker = request.chain_maker(request.problem());
-        self.open_folder(search);
-        let threads = ThreadChains::start(
+        let checkpoints = self.open_folder(search);
+        let chains = ThreadChains::start(
             self.threads,
             maker.clone(),
             request.slices(),
@@ -378,37 +371,39 @@ impl WorkerHost for Host {
             chains = joined.chains.len(),
             "joined"
         );
-        Ok(Some((maker, threads)))
+        Ok(Opened {
+            maker,
+            chains,
+            checkpoints,
+        })
     }
 
-    fn checkpointed(&mut self, chain: ChainId) -> Option<SavedChain> {
-        self.chains.remove(&chain)
-    }
-
-    fn holds(&self) -> (Vec<ChainId>, Option<SearchId>) {
+    fn held(&self) -> Held {
         let Some(folder) = &self.folder else {
-            return (Vec::new(), None);
+            return Held::default();
         };
         let noted = folder.noted().unwrap_or_default();
         let search = noted
             .iter()
             .find(|(name, _)| name == "search")
             .and_then(|(_, id)| id.parse().ok());
-        (folder.ids(), search)
+        Held {
+            chains: folder.ids(),
+            search,
+        }
     }
 
-    fn keep(&mut self, chain: ChainId, snapshot: &Snapshot) {
+    fn keep_checkpoint(&mut self, chain: ChainId, snapshot: &Snapshot) {
         if let Some(folder) = &self.folder {
             folder.keep(chain, snapshot, &mut self.refused);
         }
     }
 
-    fn give_up(&mut self, chain: ChainId) {
-        self.chains.remove(&chain);
+    fn drop_checkpoint(&mut self, chain: ChainId) {
         if let Some(folder) = &self.folder
             && let Err(error) = folder.remove(chain)
         {
-            tracing::warn!(%chain, %error, "a chain that others run stays");
+            tracing::warn!(%chain, %error, "the checkpoint of a chain that another worker runs stays");
         }
     }
 }

@@ -73,7 +73,7 @@ fn a_worker_killed_at(step: &str) {
 /// Returns how many chains a worker has taken up where it had left them.
 fn resumed(worker: &Running) -> usize {
     let said = worker.said();
-    said.matches("goes on from its checkpoint").count()
+    said.matches("resumes from its checkpoint").count()
 }
 
 macro_rules! worker_steps {
@@ -370,7 +370,8 @@ fn a_worker_cut_off_for_half_a_minute_searches_on_and_reports_again() {
         after.evaluations,
         lost.evaluations
     );
-    assert!(worker.said().contains("goes on alone"), "{}", worker.said());
+    let said = worker.said();
+    assert!(said.contains("searching without it"), "{said}");
     cluster.stop();
     worker.wait(SOON).ok();
     assert!(cluster.coordinator().is_running());

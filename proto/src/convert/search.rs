@@ -4,7 +4,7 @@ use super::rows::{edges_from_wire, edges_to_wire};
 use super::{WireError, at_most, fixed};
 use crate::{MAX_SEARCH_BYTES, v1};
 use prost::Message;
-use rlbayes_common::exchange::SearchDescription;
+use rlbayes_common::exchange::{Pace, SearchDescription};
 use rlbayes_common::ids::{NodeIdx, SearchId, Seed};
 use rlbayes_common::score::{LogScore, ScoreSpec};
 use rlbayes_common::search::{NamedConstraints, SearchSpec};
@@ -46,7 +46,7 @@ pub fn description_to_wire(search: &SearchDescription) -> v1::Search {
         }),
         seed: search.seed.0,
         ladder: search.ladder,
-        lockstep: search.lockstep,
+        lockstep: search.pace == Pace::Lockstep,
         round_evaluations: search.round_evaluations,
         target: search.target.map(LogScore::value),
         exchange_millis: u64::try_from(search.exchange_every.as_millis()).unwrap_or(u64::MAX),
@@ -120,7 +120,10 @@ pub fn description_from_wire(search: v1::Search) -> Result<SearchDescription, Wi
         spec,
         seed: Seed(search.seed),
         ladder: search.ladder,
-        lockstep: search.lockstep,
+        pace: match search.lockstep {
+            true => Pace::Lockstep,
+            false => Pace::Free,
+        },
         round_evaluations: search.round_evaluations,
         target,
         exchange_every: Duration::from_millis(search.exchange_millis),

@@ -4,8 +4,8 @@ use proptest::prelude::*;
 use prost::Message;
 use rlbayes_common::elite::{EliteRow, Found, Structure};
 use rlbayes_common::exchange::{
-    Answer, ChainCounters, ChainOrder, ChainReport, ChainStatus, Exchange, Hello, Origin, Reply,
-    SearchDescription, Snapshot, WorkerStatistics,
+    Answer, ChainCounters, ChainOrder, ChainReport, ChainStatus, Exchange, Hello, Origin, Pace,
+    Reply, SearchDescription, Snapshot, WorkerStatistics,
 };
 use rlbayes_common::ids::{ChainId, Incarnation, NodeIdx, SearchId, Seed, WorkerId};
 use rlbayes_common::score::{LogScore, ScoreName, ScoreSpec};
@@ -232,7 +232,7 @@ fn searches_survive_the_wire() {
             spec,
             seed: Seed(5),
             ladder: 8,
-            lockstep: true,
+            pace: Pace::Lockstep,
             round_evaluations: 1000,
             target: Some(LogScore::new(-3.0)),
             exchange_every: Duration::from_secs(2),

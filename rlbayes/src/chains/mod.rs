@@ -7,5 +7,5 @@ mod threads;
 
 pub use chain_folder::{Belongs, ChainFolder};
 pub use maker::ChainMaker;
-pub use running_chain::{RunningChain, SlicePace, SliceSettings};
+pub use running_chain::{RunningChain, SliceSettings};
 pub use threads::{ChainThreads, Ended, NotPosted, ReportSink};

@@ -2,7 +2,7 @@
 //! clocks; who runs it hands the time in.
 
 use rlbayes_common::exchange::{
-    Answer, ChainCounters, ChainOrder, ChainReport, ChainStatus, Snapshot,
+    Answer, ChainCounters, ChainOrder, ChainReport, ChainStatus, Pace, Snapshot,
 };
 use rlbayes_common::ids::ChainId;
 use rlbayes_common::score::LogScore;
@@ -15,23 +15,13 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SliceSettings {
     /// Whether a chain waits for its answer.
-    pub pace: SlicePace,
+    pub pace: Pace,
+    /// How long a free-running chain may run without a report.
+    pub exchange_every: Duration,
     /// How many evaluations a slice has; the step under way is finished.
     pub slice_evaluations: u64,
     /// A score at which a slice ends.
     pub target: Option<LogScore>,
-}
-
-/// Whether a chain waits for its answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SlicePace {
-    /// Each slice is reported, and the next begins when the answer is there.
-    Lockstep,
-    /// The chain goes on; reports leave after a record or when this time has passed.
-    Free {
-        /// How long a chain may go on without a report.
-        every: Duration,
-    },
 }
 
 /// How soon after a report a record may cause the next one: at most twice a second.
@@ -79,7 +69,7 @@ impl RunningChain {
             base,
             status: ChainStatus::Running,
             // The first round's state is stored too.
-            snapshot_wanted: settings.pace == SlicePace::Lockstep,
+            snapshot_wanted: settings.pace == Pace::Lockstep,
             last_report: None,
             stage: Stage::Ready,
         }
@@ -117,7 +107,7 @@ impl RunningChain {
         let end = begun.saturating_add(self.settings.slice_evaluations);
         let mut next_look = begun.saturating_add(LOOK_EVERY);
         while chain.core().evaluator.evaluations() < end && !halt.load(Relaxed) {
-            if self.settings.pace != SlicePace::Lockstep
+            if self.settings.pace != Pace::Lockstep
                 && chain.core().evaluator.evaluations() >= next_look
             {
                 next_look = chain
@@ -161,9 +151,9 @@ impl RunningChain {
         if self.stage != Stage::Ready {
             return false;
         }
-        let SlicePace::Free { every } = self.settings.pace else {
+        if self.settings.pace == Pace::Lockstep {
             return true;
-        };
+        }
         let Some(last) = self.last_report else {
             return true;
         };
@@ -171,13 +161,13 @@ impl RunningChain {
         let news = self.chain.core().has_record()
             || self.chain.wants_seeds()
             || self.status != ChainStatus::Running;
-        since >= every || (news && since >= LEAST_PAUSE)
+        since >= self.settings.exchange_every || (news && since >= LEAST_PAUSE)
     }
 
     /// Makes a report; in lockstep the chain then waits for its answer.
     pub fn report(&mut self, now: Duration) -> ChainReport {
         self.last_report = Some(now);
-        if self.settings.pace == SlicePace::Lockstep {
+        if self.settings.pace == Pace::Lockstep {
             self.stage = Stage::Waiting;
         }
         let snapshot = std::mem::take(&mut self.snapshot_wanted).then(|| self.snapshot());
@@ -204,8 +194,8 @@ impl RunningChain {
             sequence: self.sequence,
             finds,
             counters: match self.settings.pace {
-                SlicePace::Lockstep => counted,
-                SlicePace::Free { .. } => counted.since(self.base),
+                Pace::Lockstep => counted,
+                Pace::Free => counted.since(self.base),
             },
             wants_seeds: self.chain.wants_seeds(),
             status: self.status,
@@ -274,7 +264,7 @@ mod tests {
     use rlbayes_common::search::{Constraints, NamedConstraints, Problem, SearchSpec};
     use std::sync::Arc;
 
-    fn running(pace: SlicePace) -> RunningChain {
+    fn running(pace: Pace) -> RunningChain {
         let variable = |name: &str| Variable::new(name, vec!["0".into(), "1".into()]).unwrap();
         let schema = Schema::new(["a", "b", "c"].map(variable).to_vec()).unwrap();
         let columns = vec![vec![0, 1, 0, 1], vec![0, 1, 1, 1], vec![1, 1, 0, 0]];
@@ -292,6 +282,7 @@ mod tests {
         };
         let settings = SliceSettings {
             pace,
+            exchange_every: Duration::from_secs(2),
             slice_evaluations: 100_000,
             target: None,
         };
@@ -301,12 +292,11 @@ mod tests {
 
     #[test]
     fn a_free_slice_ends_when_it_is_late_and_a_lockstep_one_is_counted() {
-        let every = Duration::from_secs(2);
         let halt = AtomicBool::new(false);
         for (pace, is_late, whole) in [
-            (SlicePace::Free { every }, true, false),
-            (SlicePace::Free { every }, false, true),
-            (SlicePace::Lockstep, true, true),
+            (Pace::Free, true, false),
+            (Pace::Free, false, true),
+            (Pace::Lockstep, true, true),
         ] {
             let mut chain = running(pace);
             chain.run_slice(&halt, || is_late);

@@ -3,8 +3,8 @@
 //! channels.
 
 use super::maker::ChainMaker;
-use super::running_chain::{RunningChain, SlicePace, SliceSettings};
-use rlbayes_common::exchange::{Answer, ChainOrder, ChainReport, WorkerStatistics};
+use super::running_chain::{RunningChain, SliceSettings};
+use rlbayes_common::exchange::{Answer, ChainOrder, ChainReport, Pace, WorkerStatistics};
 use rlbayes_common::ids::ChainId;
 use rlbayes_common::search::Chain;
 use std::collections::BTreeMap;
@@ -100,6 +100,7 @@ impl ChainThreads {
                 messages,
                 reports: reports.clone(),
                 pace: settings.pace,
+                exchange_every: settings.exchange_every,
                 halt: Arc::clone(&halt),
                 begun: Instant::now(),
             };
@@ -211,7 +212,8 @@ struct Work<S> {
     chains: Vec<RunningChain>,
     messages: Receiver<Message>,
     reports: S,
-    pace: SlicePace,
+    pace: Pace,
+    exchange_every: Duration,
     halt: Arc<AtomicBool>,
     begun: Instant,
 }
@@ -233,7 +235,7 @@ impl<S: ReportSink> Work<S> {
                     return self.last_reports();
                 }
             }
-            if self.pace != SlicePace::Lockstep && self.halt.load(Relaxed) {
+            if self.pace != Pace::Lockstep && self.halt.load(Relaxed) {
                 break;
             }
         }
@@ -243,10 +245,11 @@ impl<S: ReportSink> Work<S> {
     /// Returns how long a slice may take: once round all chains no longer than a report may wait.
     fn longest_slice(&self) -> Duration {
         match self.pace {
-            SlicePace::Free { every } => {
-                every / u32::try_from(self.chains.len()).map_or(u32::MAX, |chains| chains.max(1))
+            Pace::Free => {
+                let chains = u32::try_from(self.chains.len()).unwrap_or(u32::MAX);
+                self.exchange_every / chains.max(1)
             }
-            SlicePace::Lockstep => Duration::MAX,
+            Pace::Lockstep => Duration::MAX,
         }
     }
 
@@ -260,7 +263,7 @@ impl<S: ReportSink> Work<S> {
     /// Posts a chain's report; tells whether anybody is there to take it.
     fn post(&mut self, at: usize) -> bool {
         let report = self.chains[at].report(self.begun.elapsed());
-        if self.pace == SlicePace::Lockstep {
+        if self.pace == Pace::Lockstep {
             return self.reports.post(report);
         }
         match self.reports.try_post(report) {
@@ -279,7 +282,7 @@ impl<S: ReportSink> Work<S> {
     /// Takes what has come; waits where there is nothing else to do. Tells whether to continue.
     fn take_messages(&mut self) -> bool {
         if !self.chains.iter().any(RunningChain::is_ready) {
-            if self.pace == SlicePace::Lockstep {
+            if self.pace == Pace::Lockstep {
                 match self.messages.recv() {
                     Ok(message) => self.take(message),
                     Err(_) => return false,
@@ -315,7 +318,7 @@ impl<S: ReportSink> Work<S> {
                     && !self.chains[at].take(answer)
                 {
                     let mut released = self.chains.remove(at);
-                    if self.pace != SlicePace::Lockstep {
+                    if self.pace != Pace::Lockstep {
                         // The rows of its last steps; nobody takes them when the session ends.
                         let last = released.report(self.begun.elapsed());
                         let _ = self.reports.post(last);

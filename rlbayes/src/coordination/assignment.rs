@@ -3,9 +3,9 @@
 use super::chains::{ChainState, Held};
 use super::command::{Command, WorkerChange};
 use super::membership::{Entered, Move};
-use super::plan::{ChainCount, Pace, Snapshots};
+use super::plan::{ChainCount, Snapshots};
 use super::{LAST_REPORTS, MAX_CHAINS, Phase, STORE_PROGRESS_EVERY, State};
-use rlbayes_common::exchange::{ChainReport, ChainStatus, Exchange, Hello, Origin};
+use rlbayes_common::exchange::{ChainReport, ChainStatus, Exchange, Hello, Origin, Pace};
 use rlbayes_common::ids::{ChainId, WorkerId};
 use rlbayes_common::search::StoppedBy;
 use std::collections::BTreeMap;

@@ -19,7 +19,8 @@ mod view;
 pub use command::{Command, WorkerChange};
 pub use event::Event;
 pub use membership::{MAX_CHAINS, MAX_WORKERS};
-pub use plan::{ChainCount, Cooperation, Pace, SearchPlan, Snapshots};
+pub use plan::{ChainCount, Cooperation, SearchPlan, Snapshots};
+pub use rlbayes_common::exchange::Pace;
 pub use view::{CurvePoint, Stage, View, WorkerView};
 
 use chains::ChainState;

@@ -1,6 +1,7 @@
 //! What a search is to its coordinator.
 
 use rlbayes_common::elite::Keying;
+use rlbayes_common::exchange::Pace;
 use rlbayes_common::ids::Seed;
 use rlbayes_common::search::Budget;
 use std::time::Duration;
@@ -33,15 +34,6 @@ pub enum ChainCount {
     Fixed(u32),
     /// This many for each thread of each worker.
     PerThread(u32),
-}
-
-/// Whether chains wait for each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pace {
-    /// Rounds: every chain reports, all are merged, every chain is answered.
-    Lockstep,
-    /// Each report is answered at once.
-    Free,
 }
 
 /// Whether stalled chains get rows of others.

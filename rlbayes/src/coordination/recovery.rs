@@ -1,10 +1,10 @@
 //! What is stored of a search, and resuming from it.
 
 use super::chains::ChainState;
-use super::plan::{ChainCount, Pace, SearchPlan};
+use super::plan::{ChainCount, SearchPlan};
 use super::rounds::Rounds;
 use super::{CurvePoint, Phase, Progress, RECONNECT_WINDOW, State, Stored};
-use rlbayes_common::exchange::{ChainCounters, ChainStatus, Snapshot, StoredChain};
+use rlbayes_common::exchange::{ChainCounters, ChainStatus, Pace, Snapshot, StoredChain};
 use rlbayes_common::ids::{ChainId, Incarnation};
 use rlbayes_common::search::StoppedBy;
 use std::time::Duration;

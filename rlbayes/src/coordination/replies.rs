@@ -1,10 +1,10 @@
 //! Replies to workers: which chains they run, and how these continue.
 
 use super::chains::{ChainState, Held};
-use super::plan::{ChainCount, Pace};
+use super::plan::ChainCount;
 use super::{Refusal, State};
 use rlbayes_common::exchange::{
-    Answer, ChainCounters, ChainOrder, ChainStatus, Exchange, Origin, Reply, Welcome,
+    Answer, ChainCounters, ChainOrder, ChainStatus, Exchange, Origin, Pace, Reply, Welcome,
 };
 use rlbayes_common::ids::{ChainId, Incarnation, WorkerId};
 

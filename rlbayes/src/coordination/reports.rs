@@ -2,11 +2,11 @@
 
 use super::chains::Answered;
 use super::command::Command;
-use super::plan::{ChainCount, Cooperation, Pace, Snapshots};
+use super::plan::{ChainCount, Cooperation, Snapshots};
 use super::{CurvePoint, MAX_CHAINS, Phase, Record, State};
 use rlbayes_common::elite::{EliteRow, Pool, reseed, reseed_lost};
 use rlbayes_common::exchange::{
-    Answer, ChainCounters, ChainReport, ChainStatus, Exchange, RunSequence,
+    Answer, ChainCounters, ChainReport, ChainStatus, Exchange, Pace, RunSequence,
 };
 use rlbayes_common::ids::{ChainId, Incarnation, Seed, WorkerId};
 use rlbayes_common::score::LogScore;

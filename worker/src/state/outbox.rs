@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 /// The reports that wait for an acknowledgement.
 #[derive(Debug, Default)]
-pub struct Outbox {
+pub(super) struct Outbox {
     waiting: BTreeMap<ChainId, Waiting>,
     /// Counts turns.
     turns: u64,
@@ -26,7 +26,7 @@ struct Waiting {
 
 impl Outbox {
     /// Keeps a report, with the rows of the chain's older one.
-    pub fn put(&mut self, mut report: ChainReport) {
+    pub(super) fn put(&mut self, mut report: ChainReport) {
         self.turns += 1;
         let mut turn = self.turns;
         if let Some(older) = self.waiting.remove(&report.chain) {
@@ -41,7 +41,7 @@ impl Outbox {
 
     /// Returns as many reports as the limits of one message allow: the one with the best row, then
     /// those that have waited longest. All stay until they are acknowledged.
-    pub fn fill_message(&mut self) -> Vec<ChainReport> {
+    pub(super) fn fill_message(&mut self) -> Vec<ChainReport> {
         let best = self.waiting.iter().filter_map(|(&chain, waiting)| {
             let scores = waiting.report.finds.iter().map(|(_, row)| row.score);
             Some((scores.max()?, chain))
@@ -74,7 +74,7 @@ impl Outbox {
     }
 
     /// Drops a report that was acknowledged; false if it is not the one that waits.
-    pub fn acknowledge(&mut self, chain: ChainId, sequence: u64) -> bool {
+    pub(super) fn acknowledge(&mut self, chain: ChainId, sequence: u64) -> bool {
         let waits = self
             .waiting
             .get(&chain)
@@ -86,41 +86,41 @@ impl Outbox {
     }
 
     /// Drops what a chain had to say.
-    pub fn drop_chain(&mut self, chain: ChainId) {
+    pub(super) fn drop_chain(&mut self, chain: ChainId) {
         self.waiting.remove(&chain);
     }
 
     /// Drops everything.
-    pub fn clear(&mut self) {
+    pub(super) fn clear(&mut self) {
         self.waiting.clear();
     }
 
     /// Returns all reports.
-    pub fn reports(&self) -> impl Iterator<Item = &ChainReport> {
+    pub(super) fn reports(&self) -> impl Iterator<Item = &ChainReport> {
         self.waiting.values().map(|waiting| &waiting.report)
     }
 
     /// Returns whether a report of the chain waits.
     #[must_use]
-    pub fn has(&self, chain: ChainId) -> bool {
+    pub(super) fn has(&self, chain: ChainId) -> bool {
         self.waiting.contains_key(&chain)
     }
 
     /// Returns how many reports wait.
     #[must_use]
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.waiting.len()
     }
 
     /// Returns whether none waits.
     #[must_use]
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.waiting.is_empty()
     }
 
     /// Returns whether a report says something that the coordinator should soon know.
     #[must_use]
-    pub fn has_news(&self) -> bool {
+    pub(super) fn has_news(&self) -> bool {
         self.reports().any(|report| {
             !report.finds.is_empty()
                 || report.wants_seeds

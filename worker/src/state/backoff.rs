@@ -8,7 +8,7 @@ const MOST: Duration = Duration::from_secs(10);
 /// Returns the delay before try number `attempt` (from 0): it doubles up to ten seconds, and
 /// `draw` takes up to half of it away, so that workers do not come all at once.
 #[must_use]
-pub fn delay(attempt: u32, draw: u64) -> Duration {
+pub(super) fn delay(attempt: u32, draw: u64) -> Duration {
     let doubled = FIRST.saturating_mul(1 << attempt.min(16));
     let whole = doubled.min(MOST);
     let thousandths = u32::try_from(draw % 501).unwrap_or(0);
