@@ -5,19 +5,14 @@ use crate::failure::Failure;
 use crate::other_searches::OtherSearchArgs;
 use crate::units::{parse_size, parse_stagnation, parse_time};
 use clap::{Args, ValueEnum};
-use rlbayes_common::data::{
-    Bins, DeclaredSchema, LoadOptions, LoadReport, MissingPolicy, Schema, Table, load_table,
-};
+use rlbayes::{Algorithm, Budget, LoadOptions, Network, Score, Stagnation, Table};
+use rlbayes_common::data::{Bins, DeclaredSchema, MissingPolicy};
 use rlbayes_common::graph::Dag;
-use rlbayes_common::io::read_network;
-use rlbayes_common::network::NamedDag;
 use rlbayes_common::score::{LogScore, ScoreName, ScoreSpec};
 use rlbayes_common::search::baseline::{HillClimbingParams, TabuParams};
 use rlbayes_common::search::paper::{Evict, Explore, PaperParams};
 use rlbayes_common::search::rlbayes::{Learning, RlBayesParams};
-use rlbayes_common::search::{Budget, SearchSpec, Stagnation};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
 /// How a table is read.
@@ -41,11 +36,7 @@ pub(crate) struct TableArgs {
 
 impl TableArgs {
     /// Reads a table; warnings about it go to `warn`.
-    pub(crate) fn load(
-        &self,
-        path: &Path,
-        mut warn: impl FnMut(String),
-    ) -> Result<(Arc<Table>, LoadReport), Failure> {
+    pub(crate) fn load(&self, path: &Path, mut warn: impl FnMut(String)) -> Result<Table, Failure> {
         let schema = self
             .schema
             .as_deref()
@@ -60,8 +51,10 @@ impl TableArgs {
         if !self.missing_marker.is_empty() {
             options.missing_markers = self.missing_marker.clone();
         }
-        let (table, report) =
-            load_table(path, &options).map_err(|error| Failure::file(path, error))?;
+        let table = Table::read_with(path, &options).map_err(Failure::input)?;
+        let Some(report) = table.report() else {
+            return Ok(table);
+        };
         if report.rows_dropped > 0 {
             warn(format!(
                 "{} of {} rows have missing cells and were dropped",
@@ -80,7 +73,7 @@ impl TableArgs {
                 shorten(&constants)
             ));
         }
-        Ok((Arc::new(table), report))
+        Ok(table)
     }
 }
 
@@ -115,37 +108,32 @@ pub(crate) struct ScoreArgs {
 }
 
 impl ScoreArgs {
+    /// Returns the score that was chosen; its parameters are checked with the search.
+    pub(crate) fn score(&self) -> Score {
+        match self.score {
+            ScoreName::Bic => Score::Bic,
+            ScoreName::Aic => Score::Aic,
+            ScoreName::Bdeu => Score::Bdeu { ess: self.ess },
+            ScoreName::K2 => Score::K2,
+            ScoreName::LogLik => Score::LogLik,
+        }
+    }
+
+    /// Returns the score with all its parameters.
     pub(crate) fn spec(&self) -> Result<ScoreSpec, Failure> {
         ScoreSpec::new(self.score, self.ess, self.penalty_scale).map_err(Failure::input)
     }
 }
 
 /// Reads a structure over the variables of a table; variables that the file lacks are isolated.
-pub(crate) fn read_structure(path: &Path, schema: &Schema) -> Result<Dag, Failure> {
-    let named = read_network(path).map_err(Failure::input)?.named_dag();
-    place_on(&named, schema).map_err(|name| {
+pub(crate) fn read_structure(path: &Path, table: &Table) -> Result<Dag, Failure> {
+    let network = Network::read(path).map_err(Failure::input)?;
+    network.placed_on(table).map_err(|name| {
         Failure::file(
             path,
             format!("the node \"{name}\" is not a column of the table"),
         )
     })
-}
-
-/// Gives a named structure the node numbers of a schema; an unknown name is handed back.
-pub(crate) fn place_on(named: &NamedDag, schema: &Schema) -> Result<Dag, String> {
-    let mut dag = Dag::empty(schema.len());
-    for name in named.names() {
-        if schema.find(name).is_none() {
-            return Err(name.clone());
-        }
-    }
-    for (from, to) in named.named_edges() {
-        if let (Some(from), Some(to)) = (schema.find(from), schema.find(to)) {
-            // The edges of an acyclic graph under other numbers.
-            let _ = dag.add_edge(from, to);
-        }
-    }
-    Ok(dag)
 }
 
 /// Which search runs.
@@ -239,11 +227,12 @@ pub(crate) enum EvictName {
 }
 
 impl SearchArgs {
-    pub(crate) fn spec(&self) -> Result<SearchSpec, Failure> {
-        let spec = match self.search {
+    /// Returns the algorithm that was chosen; its parameters are checked with the search.
+    pub(crate) fn algorithm(&self) -> Algorithm {
+        match self.search {
             SearchName::Rlbayes => {
                 let usual = RlBayesParams::default();
-                SearchSpec::RlBayes(RlBayesParams {
+                Algorithm::RlBayes(RlBayesParams {
                     temperature: self.temperature,
                     theta: self.theta.unwrap_or(usual.theta),
                     table_rows: self.table_rows.unwrap_or(usual.table_rows),
@@ -258,7 +247,7 @@ impl SearchArgs {
             }
             SearchName::Paper => {
                 let usual = PaperParams::default();
-                SearchSpec::Paper(PaperParams {
+                Algorithm::Paper(PaperParams {
                     epsilon: self.epsilon,
                     theta: self.theta.unwrap_or(usual.theta),
                     table_rows: self.table_rows.unwrap_or(usual.table_rows),
@@ -272,19 +261,17 @@ impl SearchArgs {
                     },
                 })
             }
-            SearchName::Hc => SearchSpec::HillClimbing(HillClimbingParams {
+            SearchName::Hc => Algorithm::HillClimbing(HillClimbingParams {
                 restarts: self.restarts,
                 perturb: self.perturb,
             }),
-            SearchName::Tabu => SearchSpec::Tabu(TabuParams::default()),
-            SearchName::Sa => SearchSpec::Annealing(self.others.annealing()),
-            SearchName::Ga => SearchSpec::Genetic(self.others.genetic()),
-            SearchName::Iwo => SearchSpec::Weeds(self.others.weeds()),
-            SearchName::Ftta => SearchSpec::Football(self.others.football()),
-            SearchName::BncPso => SearchSpec::Particles(self.others.particles()),
-        };
-        spec.check().map_err(Failure::input)?;
-        Ok(spec)
+            SearchName::Tabu => Algorithm::Tabu(TabuParams::default()),
+            SearchName::Sa => Algorithm::Annealing(self.others.annealing()),
+            SearchName::Ga => Algorithm::Genetic(self.others.genetic()),
+            SearchName::Iwo => Algorithm::Weeds(self.others.weeds()),
+            SearchName::Ftta => Algorithm::Football(self.others.football()),
+            SearchName::BncPso => Algorithm::Particles(self.others.particles()),
+        }
     }
 }
 
@@ -337,7 +324,7 @@ pub(crate) struct ResourceArgs {
     /// Threads [default: all cores]
     #[arg(long, value_name = "T")]
     pub(crate) threads: Option<u32>,
-    /// Chains over all threads [default: rlbayes 8 a thread, or 8 with --deterministic; others 1]
+    /// Chains over all threads [default: rlbayes 8 per thread, or 8 with --deterministic; others 1]
     #[arg(long, value_name = "C")]
     pub(crate) chains: Option<u32>,
     /// Memory for everything [default: a quarter of the machine's or the container's]

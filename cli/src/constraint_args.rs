@@ -1,12 +1,11 @@
 //! The flags of constraints: edges that must or must not be, tiers, the start network; and where in
 //! their files something is wrong.
 
-use crate::args::read_structure;
 use crate::failure::Failure;
 use clap::Args;
-use rlbayes_common::data::{Schema, Source, SourceError};
-use rlbayes_common::graph::Dag;
-use rlbayes_common::search::{ConstraintError, ConstraintList, NamedConstraints};
+use rlbayes::{NamedConstraints, Network};
+use rlbayes_common::data::{Source, SourceError};
+use rlbayes_common::search::{ConstraintError, ConstraintList};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -31,29 +30,70 @@ pub(crate) struct ConstraintArgs {
     pub(crate) start: Option<PathBuf>,
 }
 
+/// Constraints as they stand in their files, read once: a file may be a pipe.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ConstraintFiles {
+    required: Option<NameLists>,
+    forbidden: Option<NameLists>,
+    tiers: Option<NameLists>,
+    /// The constraints by name.
+    pub(crate) named: NamedConstraints,
+    start: Option<(PathBuf, Network)>,
+}
+
+/// The lines of a constraint file.
+#[derive(Clone, Debug)]
+struct NameLists {
+    path: PathBuf,
+    lines: Vec<(usize, Vec<String>)>,
+}
+
 impl ConstraintArgs {
-    pub(crate) fn named(&self) -> Result<NamedConstraints, Failure> {
-        Ok(NamedConstraints {
-            required: self
-                .required
-                .as_deref()
-                .map(read_pairs)
-                .transpose()?
-                .unwrap_or_default(),
-            forbidden: self
-                .forbidden
-                .as_deref()
-                .map(read_pairs)
-                .transpose()?
-                .unwrap_or_default(),
-            tiers: self
-                .tiers
-                .as_deref()
-                .map(read_tiers)
-                .transpose()?
-                .unwrap_or_default(),
+    /// Reads all files.
+    pub(crate) fn read(&self) -> Result<ConstraintFiles, Failure> {
+        let lists = |path: &Option<PathBuf>| path.as_deref().map(NameLists::read).transpose();
+        let pairs = |lists: &Option<NameLists>| match lists {
+            Some(lists) => lists.pairs(),
+            None => Ok(Vec::new()),
+        };
+        let (required, forbidden, tiers) = (
+            lists(&self.required)?,
+            lists(&self.forbidden)?,
+            lists(&self.tiers)?,
+        );
+        let tier_names = tiers.iter().flat_map(|tiers| &tiers.lines);
+        let named = NamedConstraints {
+            required: pairs(&required)?,
+            forbidden: pairs(&forbidden)?,
+            tiers: tier_names.map(|(_, names)| names.clone()).collect(),
             max_parents: self.max_parents,
+        };
+        let start = match &self.start {
+            Some(path) => {
+                let network = Network::read(path).map_err(Failure::input)?;
+                Some((path.clone(), network))
+            }
+            None => None,
+        };
+        Ok(ConstraintFiles {
+            required,
+            forbidden,
+            tiers,
+            named,
+            start,
         })
+    }
+}
+
+impl ConstraintFiles {
+    /// Returns the network to start from.
+    pub(crate) fn start(&self) -> Option<Network> {
+        self.start.as_ref().map(|(_, network)| network.clone())
+    }
+
+    /// Returns the file of the network to start from.
+    pub(crate) fn start_path(&self) -> Option<&Path> {
+        self.start.as_ref().map(|(path, _)| path.as_path())
     }
 
     /// Says what is wrong with the constraints, and in which line of which file that stands.
@@ -99,14 +139,14 @@ impl ConstraintArgs {
             | ConstraintError::StartParents { .. }
             | ConstraintError::StartCycle { .. } => return None,
         };
-        Some((self.file(list)?, line))
+        Some((&self.lists(list)?.path, line))
     }
 
-    fn file(&self, list: ConstraintList) -> Option<&Path> {
+    fn lists(&self, list: ConstraintList) -> Option<&NameLists> {
         match list {
-            ConstraintList::Required => self.required.as_deref(),
-            ConstraintList::Forbidden => self.forbidden.as_deref(),
-            ConstraintList::Tiers => self.tiers.as_deref(),
+            ConstraintList::Required => self.required.as_ref(),
+            ConstraintList::Forbidden => self.forbidden.as_ref(),
+            ConstraintList::Tiers => self.tiers.as_ref(),
         }
     }
 
@@ -116,71 +156,64 @@ impl ConstraintArgs {
         list: ConstraintList,
         mut wanted: impl FnMut(&[String]) -> bool,
     ) -> Option<usize> {
-        let lines = read_name_lists(self.file(list)?).ok()?;
         let has_header = list != ConstraintList::Tiers;
-        lines
+        self.lists(list)?
+            .lines
             .iter()
             .filter(|(line, names)| !(has_header && is_header(*line, names)))
             .find(|(_, names)| wanted(names))
             .map(|(line, _)| *line)
     }
-
-    pub(crate) fn start(&self, schema: &Schema) -> Result<Option<Dag>, Failure> {
-        self.start
-            .as_deref()
-            .map(|path| read_structure(path, schema))
-            .transpose()
-    }
 }
 
-/// Reads pairs of names, one a line; a first line `from,to` is a header.
-fn read_pairs(path: &Path) -> Result<Vec<(String, String)>, Failure> {
-    let mut pairs = Vec::new();
-    for (line, names) in read_name_lists(path)? {
-        match names.as_slice() {
-            names if is_header(line, names) => {}
-            [from, to] => pairs.push((from.clone(), to.clone())),
-            _ => {
-                let found = names.len();
-                let what = format!("line {line}: expected two names, from,to; found {found}");
-                return Err(Failure::file(path, what));
+impl NameLists {
+    /// Reads lines of names separated by commas; names may be quoted. Empty lines and lines that
+    /// begin with # are passed over.
+    fn read(path: &Path) -> Result<Self, Failure> {
+        const MOST_BYTES: u64 = 64 << 20;
+        let mut text = String::new();
+        std::fs::File::open(path)
+            .map_err(SourceError::from)
+            .and_then(|file| Source::from_reader(file, MOST_BYTES))
+            .and_then(|mut source| Ok(source.read_to_string(&mut text)?))
+            .map_err(|error| Failure::file(path, error))?;
+        let lines = rlbayes_common::io::parse_name_lists(&text)
+            .map_err(|error| Failure::file(path, error))?;
+        Ok(Self {
+            path: path.to_owned(),
+            lines,
+        })
+    }
+
+    /// Returns pairs of names, one per line; a first line `from,to` is a header.
+    fn pairs(&self) -> Result<Vec<(String, String)>, Failure> {
+        let mut pairs = Vec::new();
+        for (line, names) in &self.lines {
+            match names.as_slice() {
+                names if is_header(*line, names) => {}
+                [from, to] => pairs.push((from.clone(), to.clone())),
+                _ => {
+                    let found = names.len();
+                    let what = format!("line {line}: expected two names, from,to; found {found}");
+                    return Err(Failure::file(&self.path, what));
+                }
             }
         }
+        Ok(pairs)
     }
-    Ok(pairs)
 }
 
 fn is_header(line: usize, names: &[String]) -> bool {
     line == 1 && matches!(names, [from, to] if from == "from" && to == "to")
 }
 
-fn read_tiers(path: &Path) -> Result<Vec<Vec<String>>, Failure> {
-    Ok(read_name_lists(path)?
-        .into_iter()
-        .map(|(_, names)| names)
-        .collect())
-}
-
-/// Reads lines of names separated by commas; names may be quoted. Empty lines and lines that begin
-/// with # are passed over.
-fn read_name_lists(path: &Path) -> Result<Vec<(usize, Vec<String>)>, Failure> {
-    const MOST_BYTES: u64 = 64 << 20;
-    let mut text = String::new();
-    std::fs::File::open(path)
-        .map_err(SourceError::from)
-        .and_then(|file| Source::from_reader(file, MOST_BYTES))
-        .and_then(|mut source| Ok(source.read_to_string(&mut text)?))
-        .map_err(|error| Failure::file(path, error))?;
-    rlbayes_common::io::parse_name_lists(&text).map_err(|error| Failure::file(path, error))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rlbayes_common::data::{Table, Variable};
+    use rlbayes_common::data::{Schema, Table, Variable};
     use rlbayes_common::search::Constraints;
 
-    /// Returns what is said of constraints over the variables a, b and c, without the folder.
+    /// Returns the error about constraints over the variables a, b and c, without the folder.
     fn refusal(required: &str, forbidden: &str, tiers: &str) -> String {
         let folder = tempfile::tempdir().unwrap();
         let file = |name: &str, text: &str| {
@@ -199,10 +232,11 @@ mod tests {
         let variables = ["a", "b", "c"].map(|name| Variable::new(name, two()).unwrap());
         let schema = Schema::new(variables.to_vec()).unwrap();
         let table = Table::new(schema, vec![vec![0, 1]; 3]).unwrap();
-        let error = Constraints::new(&table, &args.named().unwrap()).unwrap_err();
-        let said = args.refused(&error).to_string();
+        let files = args.read().unwrap();
+        let error = Constraints::new(&table, &files.named).unwrap_err();
+        let message = files.refused(&error).to_string();
         let folder = format!("{}/", folder.path().display());
-        said.replace(&folder, "")
+        message.replace(&folder, "")
     }
 
     #[test]

@@ -1,17 +1,15 @@
 //! `rlbayes`: learns the structure of Bayesian networks, on one machine or on many.
 
 mod args;
-mod bench;
 mod cluster;
 mod constraint_args;
 mod failure;
 mod learn;
-mod local;
 mod other_searches;
 mod output;
 mod progress;
 mod report;
-mod state_dir;
+mod search_flags;
 mod terminal;
 mod tools;
 mod units;
@@ -64,7 +62,6 @@ enum Command {
     Fit(tools::FitCommand),
     Convert(tools::ConvertCommand),
     Check(tools::CheckCommand),
-    Bench(bench::BenchCommand),
     Coordinator(Box<cluster::CoordinatorArgs>),
     Worker(Box<cluster::WorkerArgs>),
     Status(cluster::StatusArgs),
@@ -104,7 +101,7 @@ fn main() -> ExitCode {
     match run(&cli.command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            terminal::say_failure(&failure);
+            terminal::print_failure(&failure);
             ExitCode::from(failure.exit_code())
         }
     }
@@ -139,7 +136,7 @@ fn start_log(cli: &Cli) {
         LogFormat::Json => {
             log.json().init();
             if serves {
-                terminal::speak_through_the_log();
+                terminal::send_messages_to_the_log();
             }
         }
     }
@@ -162,20 +159,19 @@ fn not_understood(error: &clap::Error) -> ExitCode {
         sentence = format!("{sentence} ({})", tip.trim_start_matches("tip: "));
     }
     let failure = Failure::input(format!("{sentence}; try --help"));
-    terminal::say_failure(&failure);
+    terminal::print_failure(&failure);
     ExitCode::from(failure.exit_code())
 }
 
 fn run(command: &Command) -> Result<(), Failure> {
     match command {
-        Command::Learn(args) => learn::run(args, interrupt_flag()?.as_ref()),
+        Command::Learn(args) => learn::run(args, &interrupt_flag()?.into()),
         Command::Score(args) => tools::score(args),
         Command::Compare(args) => tools::compare_networks(args),
         Command::Sample(args) => tools::sample_rows(args),
         Command::Fit(args) => tools::fit_network(args),
         Command::Convert(args) => tools::convert(args),
         Command::Check(args) => tools::check(args),
-        Command::Bench(args) => bench::run(args, &*interrupt_flag()?),
         Command::Coordinator(args) => cluster::coordinator(args),
         Command::Worker(args) => cluster::worker(args),
         Command::Status(args) => cluster::status(args),

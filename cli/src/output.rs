@@ -2,17 +2,14 @@
 //! can't be written is known before the search begins.
 
 use crate::failure::Failure;
-use flate2::Compression;
-use flate2::write::GzEncoder;
+use rlbayes::write_packed;
 use rlbayes_common::data::Table;
 use rlbayes_common::fit::fit;
 use rlbayes_common::graph::Dag;
 use rlbayes_common::io::{
     Around, Format, HALF_WRITTEN, WriteError, WriteOptions, portability_warnings, write_network,
-    write_whole,
 };
 use rlbayes_common::network::{NamedDag, NetworkFile};
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// A file to be written, checked as far as that is possible beforehand.
@@ -109,27 +106,15 @@ impl Output {
             truth: options.truth,
         };
         match write_network(self.format, network, &write_options) {
-            Ok(bytes) => self
-                .packed(bytes)
-                .and_then(|bytes| write_whole(&self.path, &bytes))
-                .map_err(|error| Failure::file(&self.path, error)),
+            Ok(bytes) => {
+                write_packed(&self.path, bytes).map_err(|error| Failure::file(&self.path, error))
+            }
             Err(error @ WriteError::TooLarge { .. }) => {
                 warn(format!("{}: {error}", self.path.display()));
                 Ok(())
             }
             Err(error) => Err(Failure::file(&self.path, error)),
         }
-    }
-
-    /// Packs the bytes if the ending asks for it.
-    fn packed(&self, bytes: Vec<u8>) -> std::io::Result<Vec<u8>> {
-        let ending = self.path.extension().unwrap_or_default();
-        if !ending.eq_ignore_ascii_case("gz") {
-            return Ok(bytes);
-        }
-        let mut packed = GzEncoder::new(Vec::new(), Compression::default());
-        packed.write_all(&bytes)?;
-        packed.finish()
     }
 }
 

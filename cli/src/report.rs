@@ -1,29 +1,42 @@
 //! The result of a search: a report for people and JSON for scripts.
 
-use crate::learn::{LearnArgs, Prepared};
-use crate::local::Outcome;
-use crate::output::Output;
-use crate::terminal::Say;
+use crate::terminal::Messages;
 use crate::units::{show_count, show_time};
 use rlbayes::coordination::View;
-use rlbayes_common::data::Table;
+use rlbayes::{Algorithm, Outcome, SearchRequest, StoppedBy};
 use rlbayes_common::elite::EliteRow;
-use rlbayes_common::metrics::StructureMetrics;
+use rlbayes_common::graph::Dag;
+use rlbayes_common::metrics::{StructureMetrics, compare};
 use rlbayes_common::score::LogScore;
-use rlbayes_common::search::{SearchSpec, StoppedBy};
+use rlbayes_common::search::Problem;
 use serde_json::json;
-use std::time::Duration;
+
+/// The network that was found beside the true one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Comparison {
+    metrics: StructureMetrics,
+    truth_score: LogScore,
+}
+
+impl Comparison {
+    /// Compares, and scores the truth as the search scores networks.
+    pub(crate) fn new(problem: &Problem, truth: &Dag, found: &Dag) -> Self {
+        Self {
+            metrics: compare(truth, found),
+            truth_score: problem.scorer().structure(truth, &mut Default::default()),
+        }
+    }
+}
 
 /// Returns the JSON that scripts rely on.
 pub(crate) fn as_json(
-    args: &LearnArgs,
-    table: &Table,
-    prepared: &Prepared,
+    request: &SearchRequest,
     view: &View,
     best: &EliteRow,
-    metrics: Option<&(StructureMetrics, LogScore)>,
+    comparison: Option<&Comparison>,
 ) -> serde_json::Value {
-    let name = |node| table.schema().variable(node).name();
+    let schema = request.table().data().schema();
+    let name = |node| schema.variable(node).name();
     let edges: Vec<[&str; 2]> = best
         .structure
         .edges()
@@ -33,17 +46,17 @@ pub(crate) fn as_json(
     let threads: u32 = view.workers.iter().map(|worker| worker.threads).sum();
     let mut result = json!({
         "score": best.score.value(),
-        "score_name": args.score.score.as_str(),
-        "search": prepared.spec.name(),
+        "score_name": request.score_name(),
+        "search": request.algorithm_name(),
         "edges": edges,
         "evaluations": counters.evaluations,
         "computed": counters.computed,
         "iterations": counters.iterations,
         "seconds": view.elapsed.as_secs_f64(),
         "best_at_seconds": view.best_at.as_secs_f64(),
-        "threads": threads.max(prepared.threads),
+        "threads": threads.max(request.threads()),
         "chains": view.chains,
-        "seed": args.search.seed,
+        "seed": request.seed(),
         "stopped_by": view.stopped_by.map(StoppedBy::as_str),
         "pool_size": view.pool_size,
         "diversity": view.diversity,
@@ -54,9 +67,9 @@ pub(crate) fn as_json(
             "made_current": counters.seeds.made_current,
         },
     });
-    if let Some((metrics, truth_score)) = metrics {
-        result["metrics"] = metrics_json(metrics);
-        result["metrics"]["truth_score"] = json!(truth_score.value());
+    if let Some(comparison) = comparison {
+        result["metrics"] = metrics_json(&comparison.metrics);
+        result["metrics"]["truth_score"] = json!(comparison.truth_score.value());
     }
     result
 }
@@ -71,85 +84,60 @@ pub(crate) fn metrics_json(metrics: &StructureMetrics) -> serde_json::Value {
     })
 }
 
-#[expect(clippy::too_many_arguments, reason = "the report shows all there is")]
 /// Tells people what was found.
-pub(crate) fn report(
-    args: &LearnArgs,
-    table: &Table,
-    prepared: &Prepared,
-    outcome: &Outcome,
-    best: &EliteRow,
-    metrics: Option<&(StructureMetrics, LogScore)>,
-    outputs: &[Output],
-    say: &Say,
-) {
-    let spent = outcome.state.spent(Duration::ZERO);
-    let edges = best.structure.edges().count();
-    let record = outcome
-        .state
-        .record()
-        .map_or(Duration::ZERO, |record| record.at);
-    say.line(&format!(
+pub(crate) fn report(outcome: &Outcome, comparison: Option<&Comparison>, messages: Messages) {
+    let request = outcome.request();
+    messages.line(&format!(
         "{} rows, {} variables, score {}, search {} ({} chains on {} threads, seed {})",
-        table.rows(),
-        table.nodes(),
-        args.score.score,
-        prepared.spec.name(),
-        prepared.chains,
-        prepared.threads,
-        args.search.seed
+        request.table().rows(),
+        request.table().data().nodes(),
+        request.score_name(),
+        request.algorithm_name(),
+        request.chains(),
+        request.threads(),
+        request.seed()
     ));
-    say.line(&format!("  score        {:.3}", best.score));
-    say.line(&format!("  edges        {edges}"));
-    say.line(&format!(
+    messages.line(&format!("  score        {:.3}", outcome.score()));
+    messages.line(&format!("  edges        {}", outcome.edges().len()));
+    messages.line(&format!(
         "  found after  {} of {} (stopped by {})",
-        show_time(record),
-        show_time(outcome.elapsed),
-        outcome.stopped_by
+        show_time(outcome.best_at()),
+        show_time(outcome.elapsed()),
+        outcome.stopped_by()
     ));
-    #[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
-    let (evaluations, computed, steps) = (
-        spent.evaluations as f64,
-        outcome.state.counters().computed as f64,
-        spent.iterations as f64,
-    );
-    let unit = if matches!(prepared.spec, SearchSpec::RlBayes(_)) {
-        "episodes"
-    } else {
-        "iterations"
+    let unit = match request.algorithm() {
+        Algorithm::RlBayes(_) => "episodes",
+        _ => "iterations",
     };
-    say.line(&format!(
-        "  work         {} local scores asked for, {} counted from the data, {} {unit}",
-        show_count(evaluations),
-        show_count(computed),
-        show_count(steps)
+    #[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
+    let [evaluations, computed, steps] = [
+        outcome.evaluations(),
+        outcome.computed(),
+        outcome.iterations(),
+    ]
+    .map(|count| show_count(count as f64));
+    messages.line(&format!(
+        "  work         {evaluations} local scores asked for, {computed} counted from the data, {steps} {unit}"
     ));
-    if prepared.chains > 1 {
-        say.line(&format!(
+    if request.chains() > 1 {
+        messages.line(&format!(
             "  elite pool   {} rows, diversity {:.3}",
-            outcome.state.pool().len(),
-            outcome.state.pool().diversity()
+            outcome.view().pool_size,
+            outcome.view().diversity
         ));
     }
-    if let Some((metrics, truth_score)) = metrics {
-        say.line(&format!(
+    if let Some(Comparison {
+        metrics,
+        truth_score,
+    }) = comparison
+    {
+        messages.line(&format!(
             "  truth        scores {truth_score:.3}: {:.3} below the network found",
-            best.score.value() - truth_score.value()
+            outcome.score() - truth_score.value()
         ));
-        say.line(&format!(
+        messages.line(&format!(
             "  against it   directed F1 {:.3}, skeleton F1 {:.3}, AUC {:.3}, SHD of classes {}",
             metrics.f1_directed, metrics.f1_skeleton, metrics.auc, metrics.shd_cpdag
         ));
-    }
-    for output in outputs.iter().filter(|output| output.path().exists()) {
-        say.line(&format!("  written      {}", output.path().display()));
-    }
-    if let Some(folder) = &args.state {
-        let hint = if outcome.stopped_by == StoppedBy::Interrupt {
-            " (the same command goes on from here)"
-        } else {
-            ""
-        };
-        say.line(&format!("  state        {}{hint}", folder.display()));
     }
 }

@@ -1,30 +1,30 @@
-//! Words to people on stderr and results to programs on stdout.
+//! Messages for people on stderr and results to programs on stdout.
 
 use crate::failure::Failure;
 use std::io::Write;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-/// Whether words to people go into the log, because a program reads it.
+/// Whether messages for people go into the log, because a program reads it.
 static INTO_THE_LOG: AtomicBool = AtomicBool::new(false);
 
-/// From here on, words to people are events of the log.
-pub(crate) fn speak_through_the_log() {
+/// From here on, messages for people are events of the log.
+pub(crate) fn send_messages_to_the_log() {
     INTO_THE_LOG.store(true, Relaxed);
 }
 
-/// Speaks to people, unless told to be quiet; warnings are always said.
+/// Prints messages for people, unless --quiet; warnings are always printed.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Say {
+pub(crate) struct Messages {
     quiet: bool,
 }
 
-impl Say {
+impl Messages {
     pub(crate) fn new(quiet: bool) -> Self {
         Self { quiet }
     }
 
-    /// Says a line of a report.
+    /// Prints a line of a report.
     pub(crate) fn line(self, text: &str) {
         match (self.quiet, INTO_THE_LOG.load(Relaxed)) {
             (true, _) => {}
@@ -33,7 +33,7 @@ impl Say {
         }
     }
 
-    /// Says something worth knowing.
+    /// Prints something worth knowing.
     pub(crate) fn note(self, text: &str) {
         if !self.quiet {
             to_stderr(&format!("note: {text}"));
@@ -55,8 +55,8 @@ impl Say {
     }
 }
 
-/// Says why the program ends.
-pub(crate) fn say_failure(failure: &Failure) {
+/// Prints why the program ends.
+pub(crate) fn print_failure(failure: &Failure) {
     if matches!(failure, Failure::Interrupted) {
         return;
     }

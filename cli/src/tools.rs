@@ -4,25 +4,22 @@ use crate::args::{ScoreArgs, TableArgs, read_structure, shorten};
 use crate::failure::Failure;
 use crate::output::{Output, OutputOptions};
 use crate::report::metrics_json;
-use crate::terminal::{Say, print, print_json};
+use crate::terminal::{Messages, print, print_json};
 use crate::units::show_bytes;
 use clap::Args;
-use rlbayes::machine;
 use rlbayes::memory_layout::MemoryLayout;
-use rlbayes_common::data::{Counter, sample, write_csv};
+use rlbayes::{Algorithm, Network, machine};
+use rlbayes_common::data::{sample, write_csv};
 use rlbayes_common::fit::fit;
-use rlbayes_common::graph::Dag;
 use rlbayes_common::ids::{NodeIdx, Seed};
 use rlbayes_common::io::read_network;
 use rlbayes_common::io::write_whole;
-use rlbayes_common::metrics::compare;
-use rlbayes_common::network::{NamedDag, NetworkFile};
-use rlbayes_common::score::{ScoreSpec, Scorer};
-use rlbayes_common::search::SearchSpec;
+use rlbayes_common::network::NetworkFile;
+use rlbayes_common::score::{LocalScore, ScoreSpec, Scorer, Scratch};
 use serde_json::json;
-use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Scores a network on a table.
 #[derive(Args, Clone, Debug)]
@@ -48,21 +45,21 @@ pub(crate) struct ScoreCommand {
 }
 
 pub(crate) fn score(args: &ScoreCommand) -> Result<(), Failure> {
-    let say = Say::new(args.json);
-    let (table, _) = args
+    let messages = Messages::new(args.json);
+    let table = args
         .table
-        .load(&args.data, |warning| say.warn(&args.data, warning))?;
-    let dag = read_structure(&args.network, table.schema())?;
-    let scorer = Scorer::new(table.clone(), args.score.spec()?);
-    let mut counter = Counter::default();
-    let parts: Vec<f64> = NodeIdx::all(table.nodes())
-        .map(|node| scorer.local(node, dag.parents(node), &mut counter).value())
+        .load(&args.data, |warning| messages.warn(&args.data, warning))?;
+    let dag = read_structure(&args.network, &table)?;
+    let scorer = Scorer::new(Arc::clone(table.data()), args.score.spec()?);
+    let mut scratch = Scratch::default();
+    let parts: Vec<f64> = NodeIdx::all(dag.nodes())
+        .map(|node| scorer.local(node, dag.parents(node), &mut scratch).value())
         .collect();
     let total: f64 = parts.iter().sum();
     if args.json {
         let by_node: serde_json::Map<String, serde_json::Value> = table
-            .schema()
-            .names()
+            .variables()
+            .into_iter()
             .zip(&parts)
             .map(|(name, part)| (name.to_owned(), json!(part)))
             .collect();
@@ -70,7 +67,7 @@ pub(crate) fn score(args: &ScoreCommand) -> Result<(), Failure> {
     }
     let mut text = String::new();
     if args.by_node {
-        for (name, part) in table.schema().names().zip(&parts) {
+        for (name, part) in table.variables().into_iter().zip(&parts) {
             let _ = writeln!(text, "{part:>16.6}  {name}");
         }
     }
@@ -95,21 +92,8 @@ pub(crate) struct CompareCommand {
 }
 
 pub(crate) fn compare_networks(args: &CompareCommand) -> Result<(), Failure> {
-    let read = |path| {
-        read_network(path)
-            .map_err(Failure::input)
-            .map(|file| file.named_dag())
-    };
-    let (truth, learned) = (read(&args.truth)?, read(&args.learned)?);
-    let names: BTreeSet<&String> = truth.names().iter().chain(learned.names()).collect();
-    let names: Vec<String> = names.into_iter().cloned().collect();
-    let over_all = |named: &NamedDag| -> Result<Dag, Failure> {
-        let edges: Vec<(&str, &str)> = named.named_edges().collect();
-        NamedDag::new(names.clone(), edges)
-            .map(|named| named.dag().clone())
-            .map_err(Failure::input)
-    };
-    let metrics = compare(&over_all(&truth)?, &over_all(&learned)?);
+    let read = |path| Network::read(path).map_err(Failure::input);
+    let metrics = read(&args.truth)?.compare(&read(&args.learned)?);
     if args.json {
         return print_json(&metrics_json(&metrics));
     }
@@ -176,19 +160,19 @@ pub(crate) struct FitCommand {
 }
 
 pub(crate) fn fit_network(args: &FitCommand) -> Result<(), Failure> {
-    let say = Say::new(false);
+    let messages = Messages::new(false);
     let output = Output::new(&args.output)?;
-    let (table, _) = args
+    let table = args
         .table
-        .load(&args.data, |warning| say.warn(&args.data, warning))?;
-    let dag = read_structure(&args.network, table.schema())?;
-    let network = fit(&table, &dag, args.alpha).map_err(Failure::input)?;
+        .load(&args.data, |warning| messages.warn(&args.data, warning))?;
+    let dag = read_structure(&args.network, &table)?;
+    let network = fit(table.data(), &dag, args.alpha).map_err(Failure::input)?;
     let options = OutputOptions {
         portable_names: args.portable_names,
         ..Default::default()
     };
     output.write(&NetworkFile::Parametrised(network), options, |warning| {
-        say.warn(output.path(), warning);
+        messages.warn(output.path(), warning);
     })
 }
 
@@ -212,7 +196,7 @@ pub(crate) struct ConvertCommand {
 }
 
 pub(crate) fn convert(args: &ConvertCommand) -> Result<(), Failure> {
-    let say = Say::new(false);
+    let messages = Messages::new(false);
     let network = read_network(&args.from).map_err(Failure::input)?;
     let output = Output::new(&args.to)?;
     let options = OutputOptions {
@@ -221,7 +205,7 @@ pub(crate) fn convert(args: &ConvertCommand) -> Result<(), Failure> {
         truth: None,
     };
     output.write(&network, options, |warning| {
-        say.warn(output.path(), warning)
+        messages.warn(output.path(), warning)
     })
 }
 
@@ -242,13 +226,16 @@ pub(crate) struct CheckCommand {
 }
 
 pub(crate) fn check(args: &CheckCommand) -> Result<(), Failure> {
-    let say = Say::new(args.json);
-    let (table, report) = args
+    let messages = Messages::new(args.json);
+    let table = args
         .table
-        .load(&args.data, |warning| say.warn(&args.data, warning))?;
-    let spec = SearchSpec::RlBayes(Default::default());
+        .load(&args.data, |warning| messages.warn(&args.data, warning))?;
+    let report = table
+        .report()
+        .ok_or_else(|| Failure::Bug("a table was read without a report".into()))?;
+    let spec = Algorithm::RlBayes(Default::default());
     let chains = spec.default_chains(args.threads.unwrap_or_else(machine::cores));
-    let layout = MemoryLayout::new(&table, ScoreSpec::BIC, &spec, usize::MAX / 2);
+    let layout = MemoryLayout::new(table.data(), ScoreSpec::BIC, &spec, usize::MAX / 2);
     let needed = layout.needed(chains);
     if args.json {
         let columns: Vec<_> = report
@@ -280,7 +267,7 @@ pub(crate) fn check(args: &CheckCommand) -> Result<(), Failure> {
             report.rows_dropped
         );
     }
-    let _ = writeln!(text, "columns   {}", table.nodes());
+    let _ = writeln!(text, "columns   {}", table.data().nodes());
     let states: Vec<usize> = report.columns.iter().map(|column| column.states).collect();
     let (least, most) = (
         states.iter().min().unwrap_or(&0),

@@ -9,7 +9,6 @@ pub mod exchange;
 pub mod failpoint;
 pub mod fit;
 pub mod graph;
-pub mod identity;
 pub mod ids;
 pub mod io;
 pub mod metrics;

@@ -7,15 +7,17 @@
 use crate::data::{Schema, Table, Variable};
 use crate::elite::{EliteRow, Structure};
 use crate::exchange::{ChainCounters, ChainStatus, Snapshot, StoredChain};
-use crate::ids::{NodeIdx, Seed};
+use crate::ids::NodeIdx;
 use crate::score::LogScore;
-use crate::search::{SavedChain, SeedCounts, Seeds};
+use crate::search::{Fields, Lists, SavedChain, SeedCounts, Seeds};
 use bincode::{Decode, Encode};
+use std::cmp::Ordering;
 use std::sync::Arc;
 use thiserror::Error;
 
 const MAGIC: [u8; 8] = *b"RLBAYES\n";
-const VERSION: u32 = 1;
+/// Goes up with every change of what is stored: nothing is guessed from bytes of another version.
+const VERSION: u32 = 2;
 const CHECKSUM_BYTES: usize = 32;
 /// Magic, kind, version, length, checksum.
 const HEADER_BYTES: usize = 8 + 4 + 4 + 8 + CHECKSUM_BYTES;
@@ -45,9 +47,12 @@ pub enum SnapshotError {
         /// The kind found.
         found: u32,
     },
+    /// It was written by an earlier program.
+    #[error("it was written by an earlier version of rlbayes (format {0}, this one has {VERSION})")]
+    Earlier(u32),
     /// It was written by a newer program.
-    #[error("the snapshot has format version {0}; this program reads version {VERSION}")]
-    Version(u32),
+    #[error("it was written by a newer version of rlbayes (format {0}, this one has {VERSION})")]
+    Newer(u32),
     /// It is cut off or has bytes behind its end.
     #[error("the snapshot has {found} bytes of content where {expected} were expected")]
     Length {
@@ -67,6 +72,15 @@ pub enum SnapshotError {
     Structure(&'static str),
 }
 
+impl SnapshotError {
+    /// Tells whether the bytes are of another version of the program: then they are not damaged,
+    /// and that version can still use them.
+    #[must_use]
+    pub fn is_other_version(&self) -> bool {
+        matches!(self, Self::Earlier(_) | Self::Newer(_))
+    }
+}
+
 #[derive(Encode, Decode)]
 struct RowV1 {
     parents: Vec<Vec<u16>>,
@@ -74,16 +88,18 @@ struct RowV1 {
 }
 
 #[derive(Encode, Decode)]
-struct ChainV1 {
+struct ChainV2 {
     random: [u64; 4],
     iterations: u64,
     evaluations: u64,
     computed: u64,
     seeds: [u64; 3],
     best: Option<RowV1>,
-    rows: Vec<RowV1>,
-    integers: Vec<u64>,
-    numbers: Vec<f64>,
+    search: String,
+    version: u32,
+    integers: Vec<(String, Vec<u64>)>,
+    numbers: Vec<(String, Vec<f64>)>,
+    rows: Vec<(String, Vec<RowV1>)>,
 }
 
 #[derive(Encode, Decode)]
@@ -93,15 +109,15 @@ struct TableV1 {
 }
 
 #[derive(Encode, Decode)]
-struct SeedsV1 {
-    rows: Vec<RowV1>,
-    draw: u64,
+struct SeedsV2 {
+    best: Option<RowV1>,
+    mate: RowV1,
 }
 
 #[derive(Encode, Decode)]
-struct StoredChainV1 {
+struct StoredChainV2 {
     snapshot: Vec<u8>,
-    seeds: Option<SeedsV1>,
+    seeds: Option<SeedsV2>,
     reseeds: u64,
     counters: [u64; 6],
     status: u8,
@@ -111,7 +127,7 @@ struct StoredChainV1 {
 #[must_use]
 pub fn encode_stored_chain(chain: &StoredChain) -> Vec<u8> {
     let status = ChainStatus::ALL.iter().position(|&s| s == chain.status);
-    let twin = StoredChainV1 {
+    let twin = StoredChainV2 {
         snapshot: chain.snapshot.bytes().to_vec(),
         seeds: chain.seeds.as_ref().map(seeds_twin),
         reseeds: chain.reseeds,
@@ -126,7 +142,7 @@ pub fn encode_stored_chain(chain: &StoredChain) -> Vec<u8> {
 /// # Errors
 /// If the bytes are not a whole, undamaged chain of that size.
 pub fn decode_stored_chain(bytes: &[u8], nodes: usize) -> Result<StoredChain, SnapshotError> {
-    let twin: StoredChainV1 = open(Kind::StoredChain, bytes)?;
+    let twin: StoredChainV2 = open(Kind::StoredChain, bytes)?;
     decode_chain(&twin.snapshot, nodes)?;
     Ok(StoredChain {
         snapshot: Snapshot::new(twin.snapshot),
@@ -178,21 +194,17 @@ pub fn decode_table(bytes: &[u8]) -> Result<Table, SnapshotError> {
         .map_err(|_| SnapshotError::Structure("its cells are not those of its variables"))
 }
 
-fn seeds_twin(seeds: &Seeds) -> SeedsV1 {
-    SeedsV1 {
-        rows: seeds.rows.iter().map(row_twin).collect(),
-        draw: seeds.draw.0,
+fn seeds_twin(seeds: &Seeds) -> SeedsV2 {
+    SeedsV2 {
+        best: seeds.best.as_ref().map(row_twin),
+        mate: row_twin(&seeds.mate),
     }
 }
 
-fn seeds_back(twin: SeedsV1, nodes: usize) -> Result<Seeds, SnapshotError> {
+fn seeds_back(twin: SeedsV2, nodes: usize) -> Result<Seeds, SnapshotError> {
     Ok(Seeds {
-        rows: twin
-            .rows
-            .into_iter()
-            .map(|row| row_back(row, nodes))
-            .collect::<Result<_, _>>()?,
-        draw: Seed(twin.draw),
+        best: twin.best.map(|row| row_back(row, nodes)).transpose()?,
+        mate: row_back(twin.mate, nodes)?,
     })
 }
 
@@ -204,16 +216,18 @@ pub fn encode_chain(chain: &SavedChain) -> Vec<u8> {
         entered,
         made_current,
     } = chain.seeds;
-    let twin = ChainV1 {
+    let twin = ChainV2 {
         random: chain.random,
         iterations: chain.iterations,
         evaluations: chain.evaluations,
         computed: chain.computed,
         seeds: [received, entered, made_current],
         best: chain.best.as_ref().map(row_twin),
-        rows: chain.rows.iter().map(row_twin).collect(),
-        integers: chain.integers.clone(),
-        numbers: chain.numbers.clone(),
+        search: chain.search.to_string(),
+        version: chain.version,
+        integers: named(&chain.own.integers, u64::clone),
+        numbers: named(&chain.own.numbers, f64::clone),
+        rows: named(&chain.own.rows, row_twin),
     };
     seal(Kind::Chain, &twin)
 }
@@ -223,7 +237,7 @@ pub fn encode_chain(chain: &SavedChain) -> Vec<u8> {
 /// # Errors
 /// If the bytes are not a whole, undamaged chain of that size.
 pub fn decode_chain(bytes: &[u8], nodes: usize) -> Result<SavedChain, SnapshotError> {
-    let twin: ChainV1 = open(Kind::Chain, bytes)?;
+    let twin: ChainV2 = open(Kind::Chain, bytes)?;
     let [received, entered, made_current] = twin.seeds;
     Ok(SavedChain {
         random: twin.random,
@@ -236,14 +250,32 @@ pub fn decode_chain(bytes: &[u8], nodes: usize) -> Result<SavedChain, SnapshotEr
             made_current,
         },
         best: twin.best.map(|row| row_back(row, nodes)).transpose()?,
-        rows: twin
-            .rows
-            .into_iter()
-            .map(|row| row_back(row, nodes))
-            .collect::<Result<_, _>>()?,
-        integers: twin.integers,
-        numbers: twin.numbers,
+        search: twin.search.into(),
+        version: twin.version,
+        own: Fields {
+            integers: lists(twin.integers, Ok)?,
+            numbers: lists(twin.numbers, Ok)?,
+            rows: lists(twin.rows, |row| row_back(row, nodes))?,
+        },
     })
+}
+
+fn named<T, U>(lists: &Lists<T>, twin: impl Fn(&T) -> U) -> Vec<(String, Vec<U>)> {
+    let lists = lists.iter();
+    lists
+        .map(|(name, list)| (name.to_string(), list.iter().map(&twin).collect()))
+        .collect()
+}
+
+fn lists<T, U>(
+    named: Vec<(String, Vec<U>)>,
+    back: impl Fn(U) -> Result<T, SnapshotError>,
+) -> Result<Lists<T>, SnapshotError> {
+    let lists = named.into_iter().map(|(name, list)| {
+        let list: Result<Vec<T>, SnapshotError> = list.into_iter().map(&back).collect();
+        Ok((name.into(), list?))
+    });
+    lists.collect()
 }
 
 /// Writes a row.
@@ -337,8 +369,10 @@ fn open<T: Decode<()>>(kind: Kind, bytes: &[u8]) -> Result<T, SnapshotError> {
     };
     #[expect(clippy::cast_possible_truncation, reason = "four bytes each")]
     let (found, version) = (number(0..4) as u32, number(4..8) as u32);
-    if version != VERSION {
-        return Err(SnapshotError::Version(version));
+    match version.cmp(&VERSION) {
+        Ordering::Less => return Err(SnapshotError::Earlier(version)),
+        Ordering::Greater => return Err(SnapshotError::Newer(version)),
+        Ordering::Equal => {}
     }
     if found != kind as u32 {
         return Err(SnapshotError::Kind {
@@ -390,9 +424,16 @@ mod tests {
                 made_current: 3,
             },
             best: Some(row(&[(0, 1), (2, 1)], -12.5)),
-            rows: vec![row(&[], f64::NEG_INFINITY), row(&[(3, 0)], -1e-300)],
-            integers: vec![0, u64::MAX],
-            numbers: vec![f64::NEG_INFINITY, 0.1],
+            search: "hc".into(),
+            version: 3,
+            own: Fields::default()
+                .with_rows(
+                    "some",
+                    [row(&[], f64::NEG_INFINITY), row(&[(3, 0)], -1e-300)],
+                )
+                .with_rows("none", [])
+                .with_integers("whole", [0, u64::MAX])
+                .with_numbers("other", [f64::NEG_INFINITY, 0.1]),
         }
     }
 
@@ -414,8 +455,8 @@ mod tests {
         let stored = StoredChain {
             snapshot: Snapshot::new(encode_chain(&chain())),
             seeds: Some(Seeds {
-                rows: vec![row(&[(0, 1)], -3.0), row(&[(2, 3)], -4.0)],
-                draw: Seed(u64::MAX),
+                best: Some(row(&[(0, 1)], -3.0)),
+                mate: row(&[(2, 3)], -4.0),
             }),
             reseeds: 3,
             counters: ChainCounters {
@@ -469,6 +510,26 @@ mod tests {
             damaged[at / 8] ^= 1 << (at % 8);
             assert!(decode_chain(&damaged, 4).is_err(), "bit {at}");
         }
+    }
+
+    #[test]
+    fn what_another_version_has_written_is_refused_by_name() {
+        let written_by = |version: u32| {
+            let mut bytes = encode_chain(&chain());
+            bytes[12..16].copy_from_slice(&version.to_le_bytes());
+            decode_chain(&bytes, 4).unwrap_err()
+        };
+        let earlier = written_by(VERSION - 1);
+        assert_eq!(earlier, SnapshotError::Earlier(VERSION - 1));
+        assert!(
+            earlier
+                .to_string()
+                .contains("an earlier version of rlbayes")
+        );
+        let newer = written_by(VERSION + 1);
+        assert_eq!(newer, SnapshotError::Newer(VERSION + 1));
+        assert!(newer.to_string().contains("a newer version of rlbayes"));
+        assert!(earlier.is_other_version() && newer.is_other_version());
     }
 
     #[test]

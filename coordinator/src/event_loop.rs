@@ -2,10 +2,12 @@
 //! stored, and only then replies. Requests that arrive while the disk is busy form the next batch,
 //! so one write acknowledges many (group commit).
 //!
-//! When the disk refuses, nobody is acknowledged: workers keep their rows and come again, and the
-//! next batch stores everything.
+//! When the disk fails, no request is acknowledged: workers keep their rows and send them again, and
+//! the next batch stores everything.
 
-use rlbayes::coordination::{Command, Event, Pace, Refusal, State, View, WorkerChange};
+use crate::blocking::Blocking;
+use rlbayes::coordination::{Command, Event, Pace, Refusal, State, View};
+use rlbayes::effects::{Effects, drop_stale_rows, everything};
 use rlbayes::journal::{Batch, Journal};
 use rlbayes_common::elite::EliteRow;
 use rlbayes_common::exchange::{Exchange, Hello, Reply, Snapshot, Welcome};
@@ -15,28 +17,27 @@ use rlbayes_common::search::StoppedBy;
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 use thiserror::Error;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, MissedTickBehavior, interval};
 use tracing::{Instrument, Span};
 
-/// Requests that wait at most; further callers wait for a place.
+/// Maximum length of the request queue; further callers wait for a place.
 pub const WAITING_REQUESTS: usize = 1024;
-/// The most requests of one batch.
+/// Maximum number of requests in one batch.
 const BATCH: usize = 256;
-/// How often time is looked at.
+/// How often the clock is checked.
 const TICK: Duration = Duration::from_millis(50);
-/// How long a lockstep exchange waits for its round's end before it is told to ask again.
+/// How long a lockstep exchange waits for its round's end before the worker has to ask again.
 const HOLD: Duration = Duration::from_secs(2);
-/// How often the view is renewed, and its diversity.
+/// How often the view is updated, and its diversity.
 const VIEW_EVERY: Duration = Duration::from_millis(200);
 const DIVERSITY_EVERY: Duration = Duration::from_secs(1);
-/// How often the journal is cleared of rows that the pool has dropped.
+/// How often rows that the pool has dropped are removed from the journal.
 const CLEAR_EVERY: Duration = Duration::from_secs(10);
 
-/// Something that is asked of the coordinator.
+/// A request to the coordinator.
 #[derive(Debug)]
 enum Request {
     Join(Hello, oneshot::Sender<Result<Welcome, AskError>>),
@@ -52,7 +53,7 @@ pub enum AskError {
     /// The state refused it.
     #[error(transparent)]
     Refused(#[from] Refusal),
-    /// What it brought could not be stored: the same again later is right.
+    /// Its content could not be stored: the caller should retry.
     #[error("the journal cannot be written: {0}")]
     NotStored(String),
     /// The coordinator is ending.
@@ -60,7 +61,7 @@ pub enum AskError {
     Ending,
 }
 
-/// The way to the event loop.
+/// Sends requests to the event loop.
 #[derive(Clone, Debug)]
 pub struct Handle {
     requests: mpsc::Sender<Request>,
@@ -120,7 +121,7 @@ impl Handle {
     }
 }
 
-/// Who watches a search.
+/// Observes a search.
 pub trait Observer {
     /// The best row improved, and is stored.
     fn record(&mut self, _state: &State, _row: &EliteRow, _elapsed: Duration) {}
@@ -130,27 +131,18 @@ pub trait Observer {
     fn event(&mut self, _now: Duration, _event: &Event) {}
 }
 
-/// Nobody watches.
+/// Observes nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Unobserved;
 
 impl Observer for Unobserved {}
-
-/// Where the journal is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Writing {
-    /// On a thread that may block.
-    Blocking,
-    /// In the task itself: simulations, where the disk takes no time.
-    Inline,
-}
 
 /// What is published while the search runs.
 #[derive(Clone, Debug)]
 pub struct Published {
     /// The view as of the last stored batch.
     pub view: Arc<View>,
-    /// What the disk said last, if it refuses.
+    /// The last error of the journal's disk, while it cannot be written.
     pub trouble: Option<String>,
 }
 
@@ -158,18 +150,18 @@ pub struct Published {
 pub struct EventLoop<'a> {
     state: State,
     journal: Option<Journal>,
-    writing: Writing,
+    /// Where the journal is written.
+    writing: Blocking,
     observer: &'a mut dyn Observer,
     requests: mpsc::Receiver<Request>,
     publish: watch::Sender<Published>,
-    halt: Arc<AtomicBool>,
     begun: Instant,
     waiting: Vec<Waiting>,
     /// Whether something that happened is not on disk.
     unsaved: bool,
     trouble: Option<String>,
     viewed_at: Duration,
-    told_stop: bool,
+    stop_published: bool,
     diversity: (Duration, f64),
     cleared_at: Duration,
 }
@@ -203,22 +195,19 @@ pub struct Ended {
 /// When the loop ends by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
-    /// When the search is finished.
-    Finished,
-    /// When it is finished and all workers know, or had time enough to hear of it.
-    EverybodyKnows,
-    /// Only when it is told to: the result is served on.
-    Told,
+    /// When it is finished and all workers were informed, or had enough time to ask.
+    WorkersInformed,
+    /// Only at shutdown: until then the result is served.
+    Shutdown,
 }
 
 impl<'a> EventLoop<'a> {
-    /// Prepares the loop, the way to it, and what it publishes.
+    /// Prepares the loop, its handle, and what it publishes.
     #[must_use]
     pub fn new(
         state: State,
         journal: Option<Journal>,
-        writing: Writing,
-        halt: Arc<AtomicBool>,
+        writing: Blocking,
         observer: &'a mut dyn Observer,
     ) -> (Self, Handle, watch::Receiver<Published>) {
         let (sender, requests) = mpsc::channel(WAITING_REQUESTS);
@@ -235,20 +224,19 @@ impl<'a> EventLoop<'a> {
             observer,
             requests,
             publish,
-            halt,
             begun: Instant::now(),
             waiting: Vec::new(),
             unsaved: false,
             trouble: None,
             viewed_at: Duration::ZERO,
-            told_stop: false,
+            stop_published: false,
             diversity: (Duration::ZERO, diversity),
             cleared_at: Duration::ZERO,
         };
         (event_loop, Handle { requests: sender }, published)
     }
 
-    /// Runs until the search is finished or `shutdown` comes, whichever `until` says.
+    /// Runs until `shutdown` resolves, or until what `until` says.
     pub async fn run(mut self, until: Until, shutdown: impl Future<Output = ()>) -> Ended {
         let mut shutdown = pin!(shutdown);
         let mut ticks = interval(TICK);
@@ -272,15 +260,14 @@ impl<'a> EventLoop<'a> {
             };
             self.take(batch).instrument(span).await;
             let is_over = match until {
-                Until::Finished => self.state.is_finished(),
-                Until::EverybodyKnows => self.state.everybody_knows(self.now()),
-                Until::Told => false,
+                Until::WorkersInformed => self.state.all_workers_informed(self.now()),
+                Until::Shutdown => false,
             };
             if is_over && !self.unsaved {
                 break;
             }
         }
-        // What came in since is not answered; what was answered is stored.
+        // Requests still in the queue are not answered; what was answered is stored.
         let now = self.now();
         let batch = Batch {
             progress: Some(self.state.progress(now)),
@@ -322,7 +309,7 @@ impl<'a> EventLoop<'a> {
                             .iter()
                             .map(|report| (report.chain, report.sequence))
                             .collect(),
-                        // Whoever waits must not be taken for lost.
+                        // A worker that waits here must not lose its lease.
                         until: now + HOLD.min(self.state.plan().lease / 3),
                         reply,
                     }));
@@ -333,7 +320,7 @@ impl<'a> EventLoop<'a> {
                     due.push(Due::Done(reply));
                 }
                 Request::FetchChain(chain, reply) => {
-                    // A caller that went away needs no answer.
+                    // A caller that is gone needs no answer.
                     let _ = reply.send(self.state.snapshot(chain).cloned());
                 }
                 Request::Stop(reason, reply) => {
@@ -342,10 +329,10 @@ impl<'a> EventLoop<'a> {
                 }
             }
         }
-        let (batch, records) = self.dispatch(now, commands);
+        let Effects { batch, records, .. } = self.dispatch(now, commands);
         self.store(batch).await;
         failpoint::pass("coordinator-before-reply");
-        // Before the replies: who has stopped a search sees it stopped.
+        // Before the replies: the caller that stopped the search then sees it stopped.
         self.publish_view(now, false);
         self.reply(now, due);
         if !self.unsaved {
@@ -362,58 +349,25 @@ impl<'a> EventLoop<'a> {
         self.state.apply(now, event)
     }
 
-    /// Sorts commands into what is stored and what is told; the rest is done.
-    fn dispatch(&mut self, now: Duration, commands: Vec<Command>) -> (Batch, Vec<EliteRow>) {
-        let mut batch = Batch::default();
-        let mut records = Vec::new();
-        for command in commands {
-            match command {
-                Command::StoreRows(rows) => batch.rows.extend(rows),
-                Command::StoreOverall(rows) => batch.overall.extend(rows),
-                Command::StoreChain(chain, stored) => batch.chains.push((chain, stored)),
-                Command::StoreProgress => batch.progress = Some(self.state.progress(now)),
-                Command::Record(row) => {
-                    let score = row.score.value();
-                    let at = self.state.elapsed(now).as_secs_f64();
-                    tracing::info!(score, at, "record");
-                    records.push(row);
-                }
-                Command::Worker(worker, change) => match change {
-                    WorkerChange::Joined => tracing::info!(%worker, "a worker joined"),
-                    WorkerChange::Returned => tracing::info!(%worker, "a worker came back"),
-                    WorkerChange::Left => tracing::info!(%worker, "a worker left"),
-                    WorkerChange::Lost => tracing::warn!(%worker, "a worker was lost"),
-                    WorkerChange::Replaced => {
-                        tracing::info!(%worker, "a worker was started again");
-                    }
-                },
-                Command::Halt => self.halt.store(true, Relaxed),
-                Command::Finished(reason) => {
-                    tracing::info!(reason = reason.as_str(), "the search is finished");
-                }
-            }
-        }
-        if batch.progress.is_some() && now.saturating_sub(self.cleared_at) >= CLEAR_EVERY {
+    /// Collects what to store and which records to report; logs the rest.
+    fn dispatch(&mut self, now: Duration, commands: Vec<Command>) -> Effects {
+        let mut effects = Effects::of(&self.state, now, commands);
+        if effects.batch.progress.is_some() && now.saturating_sub(self.cleared_at) >= CLEAR_EVERY {
             self.cleared_at = now;
-            let pool = self.state.pool();
-            let keying = pool.keying();
-            batch.keep_only = Some(pool.rows().into_iter().map(|row| keying.key(row)).collect());
-            tracing::info!(
-                pool = pool.len(),
-                diversity = self.diversity.1,
-                "checkpoint"
-            );
+            drop_stale_rows(&self.state, &mut effects.batch);
+            let pool = self.state.pool().len();
+            tracing::info!(pool, diversity = self.diversity.1, "checkpoint");
         }
-        (batch, records)
+        effects
     }
 
-    /// Stores a batch; one that follows a failed one is everything there is.
+    /// Stores a batch; after a failed write, everything there is.
     async fn store(&mut self, mut batch: Batch) {
         let Some(mut journal) = self.journal.take() else {
             return;
         };
         if self.unsaved {
-            batch = self.everything();
+            batch = everything(&self.state, self.now());
         }
         if batch.is_empty() {
             self.journal = Some(journal);
@@ -425,8 +379,8 @@ impl<'a> EventLoop<'a> {
             (journal, written)
         };
         let (journal, written) = match self.writing {
-            Writing::Inline => write(),
-            Writing::Blocking => match tokio::task::spawn_blocking(write).await {
+            Blocking::Inline => write(),
+            Blocking::Thread => match tokio::task::spawn_blocking(write).await {
                 Ok(done) => done,
                 Err(error) => {
                     tracing::error!(%error, "the journal's thread has failed");
@@ -446,7 +400,7 @@ impl<'a> EventLoop<'a> {
             }
             Err(error) => {
                 if !self.unsaved {
-                    tracing::warn!(%error, "the state cannot be saved; the search goes on");
+                    tracing::warn!(%error, "the state cannot be saved; the search continues");
                 }
                 self.unsaved = true;
                 self.trouble = Some(error.to_string());
@@ -454,29 +408,15 @@ impl<'a> EventLoop<'a> {
         }
     }
 
-    fn everything(&self) -> Batch {
-        let pool = self.state.pool();
-        let of_chains = pool
-            .rows_by_chain()
-            .map(|(chain, found, row)| (chain, found, row.clone()));
-        Batch {
-            rows: of_chains.collect(),
-            overall: pool.overall().cloned().collect(),
-            chains: self.state.stored_chains().collect(),
-            progress: Some(self.state.progress(self.now())),
-            keep_only: None,
-        }
-    }
-
-    /// Sends the replies of a batch, and those of earlier ones whose round is over by now. A caller
-    /// that went away needs none.
+    /// Sends the replies of a batch, and those of earlier batches whose round is over by now. Callers
+    /// that are gone are ignored.
     fn reply(&mut self, now: Duration, due: Vec<Due>) {
         let refused = self
             .unsaved
             .then(|| AskError::NotStored(self.trouble.clone().unwrap_or_else(|| "unknown".into())));
         for due in due {
             match (due, &refused) {
-                // It would be told of an end that a restart does not know.
+                // The end is not stored: after a restart the search would continue.
                 (Due::Join(_, reply), Some(error)) if self.state.stopped_by().is_some() => {
                     let _ = reply.send(Err(error.clone()));
                 }
@@ -502,7 +442,7 @@ impl<'a> EventLoop<'a> {
         let state = &self.state;
         for waiting in std::mem::take(&mut self.waiting) {
             let answered = state.is_answered(waiting.worker, &waiting.asked);
-            // At the end everybody is told, or they would ask for ever.
+            // At the end every call is answered, or workers would ask for ever.
             if answered || waiting.until <= now || state.is_finished() {
                 let reply = state.reply(waiting.worker, waiting.incarnation, &waiting.asked);
                 let _ = waiting.reply.send(reply.map_err(AskError::Refused));
@@ -512,9 +452,9 @@ impl<'a> EventLoop<'a> {
         }
     }
 
-    /// Publishes what people see: never more than is on disk.
+    /// Publishes the view: never more than is on disk.
     fn publish_view(&mut self, now: Duration, at_once: bool) {
-        let stops = self.state.stopped_by().is_some() && !self.told_stop;
+        let stops = self.state.stopped_by().is_some() && !self.stop_published;
         let due = stops || now.saturating_sub(self.viewed_at) >= VIEW_EVERY;
         if !(due || at_once) {
             return;
@@ -526,7 +466,7 @@ impl<'a> EventLoop<'a> {
                 .send_modify(|published| published.trouble = trouble);
             return;
         }
-        self.told_stop |= stops;
+        self.stop_published |= stops;
         if at_once || now.saturating_sub(self.diversity.0) >= DIVERSITY_EVERY {
             self.diversity = (now, self.state.pool().diversity());
         }

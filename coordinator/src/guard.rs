@@ -1,6 +1,5 @@
-//! Connections with limits: how many there are, and how long one may say nothing. A peer that
-//! connects and never speaks, or drips single bytes, is dropped; real ones speak at least by
-//! keepalive.
+//! Connections with limits on their number and on how long one may be idle. A peer that connects and
+//! sends nothing, or single bytes now and then, is dropped; real peers at least send keepalives.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::future::Future;
@@ -17,31 +16,30 @@ use tokio::time::{Instant, Sleep, sleep, timeout};
 use tokio_stream::Stream;
 use tonic::transport::server::Connected;
 
-/// The most connections at a time.
+/// Maximum number of connections at a time.
 pub const MAX_CONNECTIONS: usize = 8192;
-/// Descriptors for everything that is no worker's connection: files, and the HTTP port's.
+/// File descriptors reserved for everything but workers' connections: files and the HTTP port.
 const OTHER_FILES: usize = 128;
-/// How long a new connection may take to say its first words, and how many bytes these are: as many
-/// as HTTP/2 begins with; TLS and requests of HTTP/1 begin with more.
-pub(crate) const FIRST_WORDS: Duration = Duration::from_secs(10);
+/// How long a new connection may take to send its first bytes, and how many these are: the length of
+/// the HTTP/2 preface; TLS and requests of HTTP/1 begin with more.
+pub(crate) const FIRST_BYTES_TIMEOUT: Duration = Duration::from_secs(10);
 const FIRST_BYTES: usize = 24;
-/// How long a peer has to read our last words.
+/// How long a peer has to read our last bytes.
 const LINGER: Duration = Duration::from_secs(1);
-/// How long one that has spoken may say nothing.
-const SILENCE: Duration = Duration::from_secs(60);
+/// How long a connection may be idle after its first bytes.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A connection with limits.
 pub struct Guarded<S> {
     stream: S,
-    silence: Pin<Box<Sleep>>,
-    /// Bytes that are missing of its first words.
+    idle: Pin<Box<Sleep>>,
+    /// How many of its first bytes have not arrived.
     missing: usize,
     _place: Arc<OwnedSemaphorePermit>,
 }
 
-/// A connection whose end is polite: what the peer has sent is read before it is closed, else the
-/// system resets it and the peer may never see our last words, such as why its certificate was
-/// refused.
+/// A connection that reads what the peer has sent before it closes. Otherwise the system resets it,
+/// and the peer may never see our last bytes, such as why its certificate was refused.
 pub struct Lingering {
     /// None once it is dropped.
     stream: Option<TcpStream>,
@@ -68,7 +66,7 @@ impl Drop for Lingering {
                 while stream.read(&mut buffer).await? > 0 {}
                 io::Result::Ok(())
             };
-            // Closed by the peer, broken, or late: it is over.
+            // Closed by the peer, broken, or too late: done in any case.
             let _ = timeout(LINGER, rest).await;
             drop(place);
         });
@@ -123,7 +121,7 @@ impl<S> Guarded<S> {
     pub fn new(stream: S, place: impl Into<Arc<OwnedSemaphorePermit>>) -> Self {
         Self {
             stream,
-            silence: Box::pin(sleep(FIRST_WORDS)),
+            idle: Box::pin(sleep(FIRST_BYTES_TIMEOUT)),
             missing: FIRST_BYTES,
             _place: place.into(),
         }
@@ -139,14 +137,14 @@ impl<S: AsyncRead + Unpin> AsyncRead for Guarded<S> {
         let before = buffer.filled().len();
         let read = Pin::new(&mut self.stream).poll_read(context, buffer);
         if read.is_ready() {
-            let came = buffer.filled().len() - before;
-            self.missing = self.missing.saturating_sub(came);
-            if came > 0 && self.missing == 0 {
-                self.silence.as_mut().reset(Instant::now() + SILENCE);
+            let arrived = buffer.filled().len() - before;
+            self.missing = self.missing.saturating_sub(arrived);
+            if arrived > 0 && self.missing == 0 {
+                self.idle.as_mut().reset(Instant::now() + IDLE_TIMEOUT);
             }
             return read;
         }
-        if self.silence.as_mut().poll(context).is_ready() {
+        if self.idle.as_mut().poll(context).is_ready() {
             return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
         }
         Poll::Pending
@@ -199,7 +197,7 @@ pub fn places() -> usize {
         ..limit
     };
     if let Err(error) = setrlimit(Resource::Nofile, raised) {
-        tracing::debug!(%error, "the limit of open files stays");
+        tracing::debug!(%error, "cannot raise the limit of open files");
     }
     let files = getrlimit(Resource::Nofile).current;
     let files = files.map_or(usize::MAX, |files| {
@@ -216,7 +214,7 @@ pub fn places() -> usize {
     places.clamp(1, MAX_CONNECTIONS)
 }
 
-/// Accepts guarded connections. When all places are taken, further ones wait to be accepted.
+/// Accepts guarded connections; while all places are taken, further ones wait.
 pub fn accept(
     listener: TcpListener,
     places: usize,
@@ -232,7 +230,7 @@ pub fn accept(
             };
             let guarded = match accepted {
                 Ok((stream, _)) => {
-                    // Without it answers wait for more bytes; a socket that refuses still works.
+                    // Without it answers wait for more bytes; the connection works either way.
                     let _ = stream.set_nodelay(true);
                     let place = Arc::new(place);
                     let stream = Lingering {
@@ -242,7 +240,7 @@ pub fn accept(
                     Guarded::new(stream, place)
                 }
                 Err(error) => {
-                    // Out of descriptors, or a peer that went away while it was accepted.
+                    // Out of descriptors, or the peer disconnected while it was accepted.
                     tracing::debug!(%error, "a connection could not be accepted");
                     sleep(Duration::from_millis(20)).await;
                     continue;
@@ -290,21 +288,21 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn who_says_nothing_or_drips_single_bytes_is_dropped_soon() {
+    async fn a_peer_that_sends_nothing_or_single_bytes_is_dropped_soon() {
         let (silent, _peer) = guarded();
-        assert_eq!(dropped(silent).await, FIRST_WORDS);
+        assert_eq!(dropped(silent).await, FIRST_BYTES_TIMEOUT);
         for pause in [1, 9] {
             let (drips, peer) = guarded();
             let dripping = tokio::spawn(drip(peer, Duration::from_secs(pause)));
-            assert_eq!(dropped(drips).await, FIRST_WORDS);
+            assert_eq!(dropped(drips).await, FIRST_BYTES_TIMEOUT);
             dripping.abort();
         }
     }
 
     #[tokio::test(start_paused = true)]
-    async fn who_has_spoken_may_be_silent_for_longer() {
+    async fn a_peer_that_has_sent_its_first_bytes_may_be_idle_for_longer() {
         let (speaks, mut peer) = guarded();
         peer.write_all(&[1; FIRST_BYTES]).await.unwrap();
-        assert_eq!(dropped(speaks).await, SILENCE);
+        assert_eq!(dropped(speaks).await, IDLE_TIMEOUT);
     }
 }

@@ -1,9 +1,10 @@
-//! The read-only HTTP port: metrics for Prometheus, the status as JSON, and a sign of life. It can
-//! demand the same token as the gRPC port. Connections are few and short.
+//! The read-only HTTP port: metrics for Prometheus, the status as JSON, and a health check. It can
+//! require the same token as the gRPC port. Connections are limited in number and lifetime.
 
 use crate::guard;
+use crate::metrics::{self, to_openmetrics};
 use crate::service::Service;
-use crate::status::{to_json, to_prometheus};
+use crate::status::to_json;
 use crate::token::Token;
 use axum::Router;
 use axum::extract::{Request, State};
@@ -22,15 +23,15 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_stream::StreamExt;
 
-/// The most connections at a time: further ones wait.
+/// Maximum number of connections at a time; further ones wait.
 const CONNECTIONS: usize = 64;
-/// How long one may last, and what is then left for its last answer.
+/// Lifetime of a connection, and the time it then has left for its last answer.
 const LIFE: Duration = Duration::from_secs(60);
 const LAST_ANSWER: Duration = Duration::from_secs(5);
-/// The largest head of a request.
+/// Maximum size of a request's head.
 const MAX_HEAD_BYTES: usize = 16 << 10;
 
-/// Serves until `shutdown` comes.
+/// Serves until `shutdown` resolves.
 pub async fn serve(
     listener: TcpListener,
     service: Service,
@@ -38,10 +39,10 @@ pub async fn serve(
     shutdown: impl Future<Output = ()>,
 ) {
     let guarded = Router::new()
-        .route("/metrics", get(metrics))
-        .route("/status", get(status))
+        .route("/metrics", get(show_metrics))
+        .route("/status", get(show_status))
         .with_state(service)
-        .layer(middleware::from_fn_with_state(token, demand_token));
+        .layer(middleware::from_fn_with_state(token, require_token));
     let router = Router::new()
         .route(
             "/",
@@ -53,11 +54,11 @@ pub async fn serve(
     builder
         .http1()
         .timer(TokioTimer::new())
-        .header_read_timeout(guard::FIRST_WORDS)
+        .header_read_timeout(guard::FIRST_BYTES_TIMEOUT)
         .max_buf_size(MAX_HEAD_BYTES);
     let mut incoming = pin!(guard::accept(listener, CONNECTIONS));
     let mut shutdown = pin!(shutdown);
-    // Those that are open when it ends are aborted.
+    // Connections that are open at shutdown are aborted.
     let mut open = JoinSet::new();
     loop {
         let accepted = tokio::select! {
@@ -72,7 +73,7 @@ pub async fn serve(
         open.spawn(async move {
             let connection = builder.serve_connection(TokioIo::new(stream), service);
             let mut connection = pin!(connection);
-            // A peer that breaks off or sends garbage is nobody's problem but its own.
+            // A peer that disconnects or sends garbage affects only itself: errors are ignored.
             if timeout(LIFE, connection.as_mut()).await.is_err() {
                 connection.as_mut().graceful_shutdown();
                 let _ = timeout(LAST_ANSWER, connection).await;
@@ -81,7 +82,7 @@ pub async fn serve(
     }
 }
 
-async fn demand_token(State(token): State<Token>, request: Request, next: Next) -> Response {
+async fn require_token(State(token): State<Token>, request: Request, next: Next) -> Response {
     let header = request.headers().get(header::AUTHORIZATION);
     if token.admits(header.map(HeaderValue::as_bytes)) {
         next.run(request).await
@@ -90,12 +91,12 @@ async fn demand_token(State(token): State<Token>, request: Request, next: Next) 
     }
 }
 
-async fn metrics(State(service): State<Service>) -> Response {
-    let text = to_prometheus(&service.status_now(), service.latency());
-    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], text).into_response()
+async fn show_metrics(State(service): State<Service>) -> Response {
+    let text = to_openmetrics(&service.status_now(), service.latency());
+    ([(header::CONTENT_TYPE, metrics::CONTENT_TYPE)], text).into_response()
 }
 
-async fn status(State(service): State<Service>) -> Response {
+async fn show_status(State(service): State<Service>) -> Response {
     let text = format!("{:#}\n", to_json(&service.status_now()));
     ([(header::CONTENT_TYPE, "application/json")], text).into_response()
 }

@@ -1,13 +1,14 @@
 //! The coordinator of a search: its pure state machine, its journal, the task that drives both, and
 //! the gRPC and HTTP services around it.
 //!
-//! `learn` drives the same state inside one process, without the services. Nothing here knows
-//! workers' code.
+//! `learn` drives the same state inside one process, without the services. Nothing here depends on
+//! the worker crate.
 
+pub mod blocking;
 pub mod event_loop;
 pub mod guard;
 pub mod http;
-pub mod latency;
+pub mod metrics;
 mod scoring_thread;
 pub mod server;
 pub mod service;

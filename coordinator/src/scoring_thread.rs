@@ -1,10 +1,10 @@
-//! A thread for work that takes long, such as scoring rows: calls wait for it, and nobody else does.
+//! A thread for work that takes long, such as scoring rows: only the calls that need it wait.
 
+use crate::blocking::Blocking;
 use std::thread;
-use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::{mpsc, oneshot};
 
-/// Work that waits at most; further callers wait for a place.
+/// Maximum length of the queue; further callers wait for a place.
 const WAITING: usize = 64;
 
 type Work = Box<dyn FnOnce() + Send>;
@@ -14,10 +14,9 @@ type Work = Box<dyn FnOnce() + Send>;
 pub(crate) struct ScoringThread(Option<mpsc::Sender<Work>>);
 
 impl ScoringThread {
-    /// Starts the thread; it ends when this is dropped. Where the runtime has a single thread, as
-    /// that of a simulation, work is done at once instead: the same seed gives the same trace.
-    pub(crate) fn start(name: &str) -> Self {
-        if Handle::current().runtime_flavor() == RuntimeFlavor::CurrentThread {
+    /// Starts the thread; it ends when this is dropped. Inline, work is done at once by the caller.
+    pub(crate) fn start(name: &str, blocking: Blocking) -> Self {
+        if blocking == Blocking::Inline {
             return Self(None);
         }
         let (sender, mut waiting) = mpsc::channel::<Work>(WAITING);
@@ -29,13 +28,13 @@ impl ScoringThread {
         match thread::Builder::new().name(name.to_owned()).spawn(works) {
             Ok(_) => Self(Some(sender)),
             Err(error) => {
-                tracing::warn!(%error, name, "there is no thread for this; calls may wait");
+                tracing::warn!(%error, name, "cannot start the thread; the work blocks other calls");
                 Self(None)
             }
         }
     }
 
-    /// Does work in its turn; none if the thread has failed.
+    /// Runs work when its turn comes; none if the thread has failed.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
@@ -45,7 +44,7 @@ impl ScoringThread {
         };
         let (done, result) = oneshot::channel();
         let work = Box::new(move || {
-            // Who has gone away needs no result.
+            // A caller that is gone needs no result.
             let _ = done.send(work());
         });
         sender.send(work).await.ok()?;
@@ -58,11 +57,11 @@ mod tests {
     use super::*;
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
-    async fn others_go_on_while_work_is_done() {
-        let scoring = ScoringThread::start("test");
+    async fn other_tasks_run_while_work_is_done() {
+        let scoring = ScoringThread::start("test", Blocking::Thread);
         let (release, released) = std::sync::mpsc::channel();
         let work = scoring.run(move || released.recv().is_ok());
-        // The runtime has one thread: were it blocked, nobody could release the work.
+        // The runtime has one thread: if it were blocked, nothing could release the work.
         let other = async {
             tokio::task::yield_now().await;
             release.send(()).unwrap();

@@ -14,8 +14,8 @@ use tonic::service::interceptor::InterceptedService;
 use tonic::transport::Server;
 use tonic::transport::server::{Connected, ServerTlsConfig};
 
-/// Calls at a time on one connection.
-const CALLS: usize = 64;
+/// Calls at a time on one connection, and how many more may wait there.
+const CALLS: u32 = 64;
 
 /// Why the server could not run.
 #[derive(Debug, Error)]
@@ -66,8 +66,8 @@ where
         .max_encoding_message_size(MAX_MESSAGE_BYTES);
     let mut server = Server::builder()
         .timeout(UPLOAD)
-        .concurrency_limit_per_connection(CALLS)
-        .max_concurrent_streams(Some(2 * 64))
+        .concurrency_limit_per_connection(CALLS as usize)
+        .max_concurrent_streams(Some(2 * CALLS))
         .http2_keepalive_interval(Some(Duration::from_secs(20)))
         .http2_keepalive_timeout(Some(Duration::from_secs(20)))
         .http2_max_header_list_size(Some(16 << 10))

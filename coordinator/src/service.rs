@@ -1,12 +1,13 @@
 //! The gRPC handlers: decode, check, send a request to the event loop, await the reply, encode.
 //! The one `match` from our errors to status codes is here.
 
+use crate::blocking::Blocking;
 use crate::event_loop::{AskError, Handle, Published};
-use crate::latency::Latency;
+use crate::metrics::Latency;
 use crate::scoring_thread::ScoringThread;
 use crate::status::{self, About};
 use crate::uploads::Uploads;
-use crate::validator::{RowRefused, Validator};
+use crate::validator::{Digest, RowRefused, Validator};
 use bytes::Bytes;
 use rlbayes::coordination::Refusal;
 use rlbayes_common::elite::EliteRow;
@@ -16,10 +17,11 @@ use rlbayes_common::search::StoppedBy;
 use rlbayes_common::snapshot::decode_chain;
 use rlbayes_proto::convert::{
     WireError, description_to_wire, exchange_from_wire, fitting, hello_from_wire, order_to_wire,
-    reply_to_wire,
+    reply_to_wire, row_digest,
 };
 use rlbayes_proto::v1::coordinator_server::Coordinator;
 use rlbayes_proto::{MAX_CHUNK_BYTES, MAX_SNAPSHOT_BYTES, PROTOCOL_VERSION, v1};
+use std::collections::HashMap;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -30,14 +32,14 @@ use tokio_stream::wrappers::ReceiverStream;
 use tokio_stream::{Stream, StreamExt};
 use tonic::{Request, Response, Status, Streaming};
 
-/// How often a watcher hears at most.
+/// Shortest time between two messages to a watcher.
 const WATCH_EVERY: Duration = Duration::from_millis(500);
-/// How long any call may take until it is answered: a chain's state has so long to come in.
+/// How long a call may take: the time limit for uploading a chain's state.
 pub(crate) const UPLOAD: Duration = Duration::from_secs(300);
 /// How long a call may wait for the event loop.
 const ANSWER: Duration = Duration::from_secs(30);
 
-/// What a finished file of the result looks like.
+/// The result, as files.
 #[derive(Clone, Debug, Default)]
 pub struct ResultFiles {
     /// As `learn --json` prints it.
@@ -65,11 +67,12 @@ struct Shared {
     latency: Latency,
 }
 
-type Checked = Vec<Result<EliteRow, RowRefused>>;
+/// The rows of an exchange as they were checked, by their digests.
+type Checked = HashMap<Digest, Result<EliteRow, RowRefused>>;
 type Chunks<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
 
 impl Service {
-    /// Makes the service, within a runtime.
+    /// Makes the service; `scoring` says where rows from outside are scored.
     #[must_use]
     pub fn new(
         handle: Handle,
@@ -78,6 +81,7 @@ impl Service {
         about: About,
         data: Bytes,
         validator: Validator,
+        scoring: Blocking,
     ) -> Self {
         Self {
             shared: Arc::new(Shared {
@@ -87,7 +91,7 @@ impl Service {
                 about,
                 data,
                 validator,
-                scoring: ScoringThread::start("scoring"),
+                scoring: ScoringThread::start("scoring", scoring),
                 uploads: Uploads::new(),
                 latency: Latency::default(),
             }),
@@ -125,25 +129,29 @@ impl Service {
         }))
     }
 
-    /// Checks the rows of an exchange, in its order, and hands it back. Known rows cost a look; where
-    /// there are others, they are scored scoring.
+    /// Checks the rows of an exchange, and hands it back. Known rows cost a look; the others are
+    /// scored by the scoring thread.
     async fn check_rows(
         &self,
         request: v1::ExchangeRequest,
     ) -> Result<(v1::ExchangeRequest, Checked), Status> {
-        let known = self.shared.validator.find(&rows_of(&request));
-        if known.iter().all(|(_, row)| row.is_some()) {
-            let known = known.into_iter().filter_map(|(_, row)| row);
-            return Ok((request, known.map(Ok).collect()));
+        let found = self.shared.validator.find(rows_of(&request));
+        let all_known = found.iter().all(|(_, row)| row.is_some());
+        let known = found
+            .into_iter()
+            .filter_map(|(digest, row)| Some((digest, Ok(row?))));
+        let mut checked: Checked = known.collect();
+        if all_known {
+            return Ok((request, checked));
         }
         let shared = Arc::clone(&self.shared);
         let scored = self.shared.scoring.run(move || {
-            let checked = known.into_iter().zip(rows_of(&request));
-            let checked = checked.map(|((digest, known), row)| match known {
-                Some(row) => Ok(row),
-                None => shared.validator.check(row, digest),
-            });
-            let checked = checked.collect();
+            for row in rows_of(&request) {
+                let digest = row_digest(row);
+                checked
+                    .entry(digest)
+                    .or_insert_with(|| shared.validator.check(row, digest));
+            }
             (request, checked)
         });
         match tokio::time::timeout(ANSWER, scored).await {
@@ -153,7 +161,7 @@ impl Service {
         }
     }
 
-    /// Reads an exchange; refused rows are left out and told about.
+    /// Reads an exchange without the rows that are refused, and returns why they are.
     async fn read_exchange(
         &self,
         request: v1::ExchangeRequest,
@@ -162,20 +170,19 @@ impl Service {
         self.check_search(&request.search_id)?;
         let sender = Incarnation(request.incarnation);
         let validator = &self.shared.validator;
-        if validator.is_offender(sender) {
+        if validator.is_blocked(sender) {
             return Err(Status::permission_denied(
                 "this worker has sent too many rows that were refused",
             ));
         }
         let (request, checked) = self.check_rows(request).await?;
-        let mut checked = checked.into_iter();
         let mut refused = Vec::new();
         let exchange = exchange_from_wire(
             request,
-            |_| match checked.next() {
-                Some(Ok(row)) => Ok(Some(row)),
+            |row| match checked.get(&row_digest(row)) {
+                Some(Ok(row)) => Ok(Some(row.clone())),
                 Some(Err(error)) => {
-                    validator.offend(sender);
+                    validator.count_refused(sender);
                     if refused.len() < 8 {
                         refused.push(error.to_string());
                     }
@@ -206,7 +213,7 @@ fn check_version(version: u32) -> Result<(), Status> {
         return Ok(());
     }
     Err(Status::failed_precondition(format!(
-        "protocol version {version} is spoken, this coordinator speaks {PROTOCOL_VERSION}"
+        "protocol version {version} was sent, this coordinator speaks {PROTOCOL_VERSION}"
     )))
 }
 
@@ -214,18 +221,18 @@ fn wire(error: WireError) -> Status {
     Status::invalid_argument(error.to_string())
 }
 
-/// The one table from our errors to status codes.
+/// The only mapping from our errors to status codes.
 fn to_status(error: AskError) -> Status {
-    let said = error.to_string();
+    let message = error.to_string();
     match error {
-        AskError::Refused(Refusal::TooManyWorkers) => Status::resource_exhausted(said),
-        AskError::Refused(Refusal::UnknownWorker) => Status::not_found(said),
-        AskError::Refused(Refusal::UnknownChain(_)) => Status::invalid_argument(said),
-        AskError::NotStored(_) | AskError::Ending => Status::unavailable(said),
+        AskError::Refused(Refusal::TooManyWorkers) => Status::resource_exhausted(message),
+        AskError::Refused(Refusal::UnknownWorker) => Status::not_found(message),
+        AskError::Refused(Refusal::UnknownChain(_)) => Status::invalid_argument(message),
+        AskError::NotStored(_) | AskError::Ending => Status::unavailable(message),
     }
 }
 
-/// Waits for the event loop, but not for ever.
+/// Waits for the event loop, with a time limit.
 async fn answered<T>(answer: impl Future<Output = Result<T, AskError>>) -> Result<T, Status> {
     match tokio::time::timeout(ANSWER, answer).await {
         Ok(answer) => answer.map_err(to_status),
@@ -233,10 +240,10 @@ async fn answered<T>(answer: impl Future<Output = Result<T, AskError>>) -> Resul
     }
 }
 
-/// Returns the rows of an exchange, in its order.
-fn rows_of(request: &v1::ExchangeRequest) -> Vec<&v1::Row> {
+/// Returns the rows of an exchange.
+fn rows_of(request: &v1::ExchangeRequest) -> impl Iterator<Item = &v1::Row> {
     let finds = request.reports.iter().flat_map(|report| &report.finds);
-    finds.filter_map(|find| find.row.as_ref()).collect()
+    finds.filter_map(|find| find.row.as_ref())
 }
 
 /// Sends bytes in chunks.
@@ -274,11 +281,11 @@ impl Coordinator for Service {
         let mut hello = hello_from_wire(request).map_err(wire)?;
         let search = &self.shared.about.search;
         if hello.search != Some(search.id) {
-            // Chains of another search are none of ours.
+            // The chains belong to another search.
             hello.chains.clear();
         }
         for shown in [&mut hello.host, &mut hello.program_version] {
-            // They are shown on people's terminals.
+            // They are shown on terminals.
             *shown = shown.replace(char::is_control, "?");
         }
         let welcome = answered(self.shared.handle.join(hello)).await?;
@@ -337,11 +344,11 @@ impl Coordinator for Service {
         };
         let (header, bytes, _room) = tokio::time::timeout(UPLOAD, read)
             .await
-            .map_err(|_| Status::deadline_exceeded("the state took too long"))??;
+            .map_err(|_| Status::deadline_exceeded("the upload of the state took too long"))??;
         let snapshot = Snapshot::new(bytes);
         if *header.snapshot != snapshot.digest() {
             return Err(Status::invalid_argument(
-                "the state is not what was announced",
+                "the state does not match its announced digest",
             ));
         }
         decode_chain(snapshot.bytes(), self.shared.about.search.nodes)
@@ -352,7 +359,9 @@ impl Coordinator for Service {
             return Err(to_status(AskError::Refused(Refusal::UnknownChain(chain))));
         }
         if !self.shared.uploads.keep(chain, snapshot) {
-            return Err(Status::resource_exhausted("there are too many states"));
+            return Err(Status::resource_exhausted(
+                "too many uploaded states are waiting",
+            ));
         }
         Ok(Response::new(v1::StoreChainReply {}))
     }
@@ -412,7 +421,7 @@ impl Coordinator for Service {
         &self,
         _request: Request<v1::StatusRequest>,
     ) -> Result<Response<Self::WatchStream>, Status> {
-        // A watcher that does not read fast enough hears less often.
+        // A watcher that reads too slowly gets fewer messages.
         let (sender, receiver) = mpsc::channel(1);
         let service = self.clone();
         tokio::spawn(async move {

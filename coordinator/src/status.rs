@@ -1,12 +1,12 @@
-//! The view of a search for people and probes: as a gRPC message, as JSON, as Prometheus text.
+//! The status of a search, as a gRPC message and as JSON.
 
 use crate::event_loop::Published;
-use crate::latency::Latency;
 use rlbayes_common::exchange::SearchDescription;
+use rlbayes_common::ids::SearchId;
 use rlbayes_common::search::StoppedBy;
+use rlbayes_proto::convert::statistics_to_wire;
 use rlbayes_proto::v1;
 use serde_json::{Value, json};
-use std::fmt::Write;
 
 /// What does not change while a search runs.
 #[derive(Clone, Debug)]
@@ -29,7 +29,7 @@ pub fn to_wire(about: &About, published: &Published, refused_rows: u64) -> v1::S
         data_name: about.data_name.clone(),
         score_name: about.search.score.name().to_string(),
         search: about.search.spec.name().to_owned(),
-        variables: u32::try_from(about.search.nodes).unwrap_or(u32::MAX),
+        variables: count(about.search.nodes),
         rows: about.rows as u64,
         best_score: view.best.as_ref().map(|row| row.score.value()),
         best_age_seconds: view.best_age.as_secs_f64(),
@@ -63,21 +63,17 @@ pub fn to_wire(about: &About, published: &Published, refused_rows: u64) -> v1::S
                 evaluations_per_second: worker.rate,
                 last_exchange_seconds: worker.last_exchange.as_secs_f64(),
                 alive: worker.is_alive,
-                statistics: Some(v1::WorkerStatistics {
-                    cache_hits: worker.statistics.cache_hits,
-                    cache_misses: worker.statistics.cache_misses,
-                    cache_bytes: worker.statistics.cache_bytes,
-                    memory_bytes: worker.statistics.memory_bytes,
-                }),
+                statistics: Some(statistics_to_wire(worker.statistics)),
                 program_version: worker.program_version.clone(),
             })
             .collect(),
         curve: view
             .curve
             .iter()
-            .map(|(at, score)| v1::CurvePoint {
-                seconds: at.as_secs_f64(),
-                score: score.value(),
+            .map(|point| v1::CurvePoint {
+                seconds: point.at.as_secs_f64(),
+                score: point.score.value(),
+                evaluations: Some(point.evaluations),
             })
             .collect(),
         trouble: published.trouble.clone().unwrap_or_default(),
@@ -99,14 +95,10 @@ pub fn to_json(status: &v1::StatusReply) -> Value {
             json!(text)
         }
     };
-    let id: String = status
-        .search_id
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
+    let id = <[u8; 16]>::try_from(&*status.search_id).map(|id| SearchId(id).to_string());
     json!({
         "state": status.state,
-        "search_id": id,
+        "search_id": id.ok(),
         "data": status.data_name,
         "score_name": status.score_name,
         "search": status.search,
@@ -150,167 +142,4 @@ pub fn to_json(status: &v1::StatusReply) -> Value {
             "cache_bytes": worker.statistics.map_or(0, |s| s.cache_bytes),
         })).collect::<Vec<_>>(),
     })
-}
-
-/// Writes the status for Prometheus.
-#[must_use]
-pub fn to_prometheus(status: &v1::StatusReply, latency: &Latency) -> String {
-    let mut text = String::new();
-    let mut figure = |name: &str, kind: &str, help: &str, value: f64| {
-        // Writing to a String can't fail.
-        let _ = writeln!(
-            text,
-            "# HELP rlbayes_{name} {help}\n# TYPE rlbayes_{name} {kind}\nrlbayes_{name} {value}"
-        );
-    };
-    let alive = status.workers.iter().filter(|worker| worker.alive);
-    let statistics: Vec<(u64, v1::WorkerStatistics)> = alive
-        .clone()
-        .filter_map(|worker| Some((worker.id, worker.statistics?)))
-        .collect();
-    if let Some(best) = status.best_score {
-        figure("best_score", "gauge", "Best score in nats.", best);
-    }
-    figure(
-        "best_age_seconds",
-        "gauge",
-        "Search time since the best was found.",
-        status.best_age_seconds,
-    );
-    figure(
-        "elapsed_seconds",
-        "counter",
-        "Time spent searching.",
-        status.elapsed_seconds,
-    );
-    figure(
-        "evaluations_total",
-        "counter",
-        "Local scores asked for.",
-        as_f64(status.evaluations),
-    );
-    figure(
-        "computed_total",
-        "counter",
-        "Local scores counted from the data.",
-        as_f64(status.computed),
-    );
-    figure(
-        "iterations_total",
-        "counter",
-        "Steps of all chains.",
-        as_f64(status.iterations),
-    );
-    figure(
-        "evaluations_per_second",
-        "gauge",
-        "Local scores asked for each second of late.",
-        status.evaluations_per_second,
-    );
-    figure(
-        "chains",
-        "gauge",
-        "Chains of the search.",
-        f64::from(status.chains),
-    );
-    figure(
-        "pool_size",
-        "gauge",
-        "Rows of the elite pool.",
-        f64::from(status.pool_size),
-    );
-    figure(
-        "pool_diversity",
-        "gauge",
-        "Mean share of nodes whose parents differ.",
-        status.diversity,
-    );
-    figure(
-        "workers",
-        "gauge",
-        "Workers that take part.",
-        as_f64(alive.count() as u64),
-    );
-    figure(
-        "exchanges_total",
-        "counter",
-        "Exchanges taken.",
-        as_f64(status.exchanges),
-    );
-    figure(
-        "refused_rows_total",
-        "counter",
-        "Rows refused.",
-        as_f64(status.refused_rows),
-    );
-    figure(
-        "seeds_sent_total",
-        "counter",
-        "Rows sent to chains.",
-        as_f64(status.seeds_sent),
-    );
-    figure(
-        "seeds_received_total",
-        "counter",
-        "Rows that chains received.",
-        as_f64(status.seeds_received),
-    );
-    figure(
-        "seeds_entered_total",
-        "counter",
-        "Rows that entered a Q-table.",
-        as_f64(status.seeds_entered),
-    );
-    figure(
-        "seeds_made_current_total",
-        "counter",
-        "Rows that became current.",
-        as_f64(status.seeds_made_current),
-    );
-    figure(
-        "cache_bytes",
-        "gauge",
-        "Bytes that the workers' caches hold.",
-        as_f64(statistics.iter().map(|(_, s)| s.cache_bytes).sum()),
-    );
-    figure(
-        "finished",
-        "gauge",
-        "1 once the search is over.",
-        f64::from(u8::from(status.state == "finished")),
-    );
-    figure(
-        "journal_trouble",
-        "gauge",
-        "1 while the journal can't be written.",
-        f64::from(u8::from(!status.trouble.is_empty())),
-    );
-    // Each worker's own: a sum over those that take part would fall when one leaves.
-    let mut of_workers = |name: &str, help: &str, figure: fn(&v1::WorkerStatistics) -> u64| {
-        let _ = writeln!(
-            text,
-            "# HELP rlbayes_{name} {help}\n# TYPE rlbayes_{name} counter"
-        );
-        for (worker, statistics) in &statistics {
-            let value = figure(statistics);
-            let _ = writeln!(text, "rlbayes_{name}{{worker=\"{worker}\"}} {value}");
-        }
-    };
-    of_workers(
-        "cache_hits_total",
-        "Questions that a worker's caches answered.",
-        |s| s.cache_hits,
-    );
-    of_workers(
-        "cache_misses_total",
-        "Questions that they could not answer.",
-        |s| s.cache_misses,
-    );
-    latency.write(&mut text);
-    text
-}
-
-#[expect(clippy::cast_precision_loss, reason = "figures for people")]
-fn as_f64(number: u64) -> f64 {
-    number as f64
 }

@@ -4,26 +4,26 @@ use std::fmt;
 use tonic::service::Interceptor;
 use tonic::{Request, Status};
 
-/// A bearer token that callers must present; without one everybody may call.
+/// A bearer token that callers must present; without one every call is allowed.
 #[derive(Clone, Default)]
 pub struct Token(Option<String>);
 
 impl Token {
-    /// Demands a token.
+    /// Requires a token, if there is one.
     #[must_use]
     pub fn new(secret: Option<String>) -> Self {
         Self(secret)
     }
 
-    /// Tells whether a caller with this header may pass.
+    /// Returns whether a call with this header is allowed.
     #[must_use]
     pub fn admits(&self, header: Option<&[u8]>) -> bool {
         let Some(secret) = &self.0 else {
             return true;
         };
         let given = header.and_then(|value| value.strip_prefix(b"Bearer "));
-        // Hashes have one length and are compared without an early end, so that the time taken
-        // tells nothing about the secret.
+        // Hashes have one length and are compared in constant time, so that timing reveals nothing
+        // about the secret.
         given.is_some_and(|given| blake3::hash(given) == blake3::hash(secret.as_bytes()))
     }
 }
@@ -44,7 +44,7 @@ impl Interceptor for Token {
 
 impl fmt::Debug for Token {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let shown = if self.0.is_some() { "demanded" } else { "none" };
+        let shown = if self.0.is_some() { "required" } else { "none" };
         f.debug_tuple("Token").field(&shown).finish()
     }
 }

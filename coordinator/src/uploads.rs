@@ -1,5 +1,5 @@
-//! States of lockstep chains on their way into the search: uploaded, and not yet named by a report
-//! that counted. Bounded in all, while they come in and while they wait.
+//! Uploaded states of lockstep chains that no accepted report has named yet. Their total size is
+//! limited, both while they arrive and while they wait.
 
 use rlbayes_common::exchange::Snapshot;
 use rlbayes_common::ids::ChainId;
@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-/// States that wait for their report, in all.
+/// Total size of the states that wait for their report.
 const MAX_WAITING_BYTES: u64 = 2 << 30;
-/// States that are coming in, in all: whoever is next waits.
+/// Total size of the uploads in progress; further uploads wait.
 const MAX_INCOMING_KIB: usize = 256 << 10;
 
 /// The states that were uploaded.
@@ -20,8 +20,8 @@ pub(crate) struct Uploads {
     room: Semaphore,
 }
 
-/// Once a report that names it has counted, the search's state holds it too; it stays here for the
-/// case that the report is repeated.
+/// Once a report that names it was accepted, the search's state holds it too; it stays here in case
+/// the report is repeated.
 #[derive(Debug)]
 struct Upload {
     snapshot: Snapshot,
@@ -36,13 +36,13 @@ impl Uploads {
         }
     }
 
-    /// Waits until there is room for an upload; there is until the permit is dropped.
+    /// Waits until there is room for an upload; the room is kept until the permit is dropped.
     pub(crate) async fn room_for(&self, bytes: u64) -> Option<SemaphorePermit<'_>> {
         let kib = u32::try_from(bytes.div_ceil(1 << 10)).ok()?;
         self.room.acquire_many(kib).await.ok()
     }
 
-    /// Keeps a chain's state until a report names it; false if too many wait already.
+    /// Keeps a chain's state until a report names it; false if too many are waiting already.
     #[must_use]
     pub(crate) fn keep(&self, chain: ChainId, snapshot: Snapshot) -> bool {
         let mut held = self.lock();
@@ -71,7 +71,7 @@ impl Uploads {
         (upload.snapshot.digest() == digest).then(|| upload.snapshot.clone())
     }
 
-    /// Notes that a report that names the state has counted.
+    /// Notes that a report that names the state was accepted.
     pub(crate) fn count(&self, chain: ChainId, digest: [u8; 32]) {
         if let Some(upload) = self.lock().get_mut(&chain)
             && upload.snapshot.digest() == digest

@@ -2,27 +2,27 @@
 //! constraints, with the score that the data gives. Rows that were checked before are known by
 //! their bytes, so that repeating one costs a hash.
 
-use rlbayes_common::elite::EliteRow;
+use rlbayes_common::elite::{EliteRow, Structure};
 use rlbayes_common::ids::Incarnation;
 use rlbayes_common::score::LogScore;
 use rlbayes_common::search::{Evaluator, Problem};
-use rlbayes_proto::convert::{WireError, row_digest, row_from_wire};
+use rlbayes_proto::convert::{WireError, dag_from_wire, row_digest};
 use rlbayes_proto::v1;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use thiserror::Error;
 
-/// Bytes of rows that are known without being checked again, in each of two generations: some
-/// hundred rows with a hundred variables.
+/// Size of the rows that need no second check, in each of two generations: some hundred rows with a
+/// hundred variables.
 const KNOWN_BYTES: usize = 4 << 20;
 /// What a known row takes besides its structure.
 const ENTRY_BYTES: usize = 160;
-/// Refused rows after which a worker is refused itself.
-const PATIENCE: u32 = 100;
-/// Workers whose refused rows are counted.
-const OFFENDERS: usize = 4096;
-/// How far a score may be off: machines agree to the bit, other programs may not.
+/// Number of refused rows after which the worker itself is refused.
+const MAX_REFUSED_ROWS: u32 = 100;
+/// Maximum number of workers whose refused rows are counted.
+const MAX_TRACKED_SENDERS: usize = 4096;
+/// Relative error allowed in a claimed score: our workers agree to the bit, other programs may not.
 const TOLERANCE: f64 = 1e-6;
 
 /// Why a row was refused.
@@ -34,12 +34,12 @@ pub enum RowRefused {
     /// It breaks the constraints.
     #[error("the row breaks the constraints")]
     Constraints,
-    /// Its score is another.
+    /// Its score is wrong.
     #[error("the row's score is {found}, not {claimed}")]
     Score {
-        /// As the sender says.
+        /// What the sender claims.
         claimed: f64,
-        /// As the data says.
+        /// What the data gives.
         found: f64,
     },
 }
@@ -47,7 +47,7 @@ pub enum RowRefused {
 /// Names a row by its bytes.
 pub type Digest = [u8; 32];
 
-/// Checks rows. Only scoring takes long, and nothing but scoring waits for it.
+/// Checks rows. Only scoring takes long, and only rows to be scored wait for it.
 #[derive(Debug)]
 pub struct Validator {
     problem: Arc<Problem>,
@@ -84,8 +84,11 @@ impl Validator {
 
     /// Names rows, and returns those that were checked before.
     #[must_use]
-    pub fn find(&self, rows: &[&v1::Row]) -> Vec<(Digest, Option<EliteRow>)> {
-        let digests: Vec<Digest> = rows.iter().map(|row| row_digest(row)).collect();
+    pub fn find<'a>(
+        &self,
+        rows: impl Iterator<Item = &'a v1::Row>,
+    ) -> Vec<(Digest, Option<EliteRow>)> {
+        let digests: Vec<Digest> = rows.map(row_digest).collect();
         let mut known = lock(&self.known);
         let found = digests
             .into_iter()
@@ -98,15 +101,13 @@ impl Validator {
     /// # Errors
     /// If it is not one of this search.
     pub fn check(&self, row: &v1::Row, digest: Digest) -> Result<EliteRow, RowRefused> {
-        let read = row_from_wire(row, self.problem.nodes())?;
-        let dag = read.structure.to_dag().map_err(|_| WireError::Cycle)?;
+        let (dag, claimed) = dag_from_wire(row, self.problem.nodes())?;
         if !self.problem.constraints().hold_for(&dag) {
             return Err(RowRefused::Constraints);
         }
         let found = lock(&self.evaluator)
             .structure(&dag)
             .unwrap_or(LogScore::IMPOSSIBLE);
-        let claimed = read.score;
         let apart = (claimed.value() - found.value()).abs();
         let agree = claimed == found || apart <= TOLERANCE * found.value().abs().max(1.0);
         if !agree {
@@ -116,31 +117,31 @@ impl Validator {
             });
         }
         let row = EliteRow {
-            structure: read.structure,
+            structure: Structure::of(&dag),
             score: found,
         };
         lock(&self.known).remember(digest, row.clone());
         Ok(row)
     }
 
-    /// Counts a refused row; tells whether its sender has used up all patience.
-    pub fn offend(&self, sender: Incarnation) -> bool {
+    /// Counts a refused row; returns whether its sender is now blocked.
+    pub fn count_refused(&self, sender: Incarnation) -> bool {
         self.refused_rows.fetch_add(1, Relaxed);
         let mut refused = lock(&self.refused);
-        if refused.len() >= OFFENDERS && !refused.contains_key(&sender) {
+        if refused.len() >= MAX_TRACKED_SENDERS && !refused.contains_key(&sender) {
             refused.clear();
         }
         let count = refused.entry(sender).or_default();
         *count = count.saturating_add(1);
-        *count > PATIENCE
+        *count > MAX_REFUSED_ROWS
     }
 
-    /// Tells whether a sender has used up all patience.
+    /// Returns whether a sender is blocked: too many of its rows were refused.
     #[must_use]
-    pub fn is_offender(&self, sender: Incarnation) -> bool {
+    pub fn is_blocked(&self, sender: Incarnation) -> bool {
         lock(&self.refused)
             .get(&sender)
-            .is_some_and(|&count| count > PATIENCE)
+            .is_some_and(|&count| count > MAX_REFUSED_ROWS)
     }
 
     /// Returns how many rows were refused.
@@ -179,7 +180,6 @@ impl Known {
 mod tests {
     use super::*;
     use rlbayes_common::data::{Schema, Table, Variable};
-    use rlbayes_common::elite::Structure;
     use rlbayes_common::graph::Dag;
     use rlbayes_common::ids::NodeIdx;
     use rlbayes_common::score::{ScoreSpec, Scorer};
@@ -210,7 +210,7 @@ mod tests {
     }
 
     fn check(validator: &Validator, row: &v1::Row) -> Result<EliteRow, RowRefused> {
-        match validator.find(&[row]).pop().unwrap() {
+        match validator.find(std::iter::once(row)).pop().unwrap() {
             (_, Some(known)) => Ok(known),
             (digest, None) => validator.check(row, digest),
         }
@@ -243,9 +243,9 @@ mod tests {
         let right = row(&validator, &[(0, 1), (1, 2)]);
         check(&validator, &right).unwrap();
         let _scoring = lock(&validator.evaluator);
-        // Without a second thread these would wait for ever.
+        // If these needed the evaluator they would deadlock here.
         assert!(check(&validator, &right).is_ok());
-        assert!(!validator.is_offender(Incarnation(1)));
+        assert!(!validator.is_blocked(Incarnation(1)));
         assert_eq!(validator.refused_rows(), 0);
     }
 
@@ -285,16 +285,16 @@ mod tests {
     }
 
     #[test]
-    fn patience_ends() {
+    fn a_sender_of_too_many_refused_rows_is_blocked() {
         let validator = validator();
-        for _ in 0..PATIENCE {
-            assert!(!validator.offend(Incarnation(1)));
+        for _ in 0..MAX_REFUSED_ROWS {
+            assert!(!validator.count_refused(Incarnation(1)));
         }
-        assert!(validator.offend(Incarnation(1)));
-        assert!(validator.is_offender(Incarnation(1)) && !validator.is_offender(Incarnation(2)));
-        for sender in 10..10 + 2 * OFFENDERS as u64 {
-            validator.offend(Incarnation(sender));
+        assert!(validator.count_refused(Incarnation(1)));
+        assert!(validator.is_blocked(Incarnation(1)) && !validator.is_blocked(Incarnation(2)));
+        for sender in 10..10 + 2 * MAX_TRACKED_SENDERS as u64 {
+            validator.count_refused(Incarnation(sender));
         }
-        assert!(lock(&validator.refused).len() <= OFFENDERS);
+        assert!(lock(&validator.refused).len() <= MAX_TRACKED_SENDERS);
     }
 }

@@ -1,28 +1,28 @@
 //! The wire between workers and coordinator, and its translation to the engine's values. Whatever
-//! comes in is checked here: sizes, ranges, order, acyclicity; scores are checked by whoever has
-//! the data.
+//! comes in is checked here: sizes, ranges, order, acyclicity. Scores are checked by the coordinator,
+//! which has the data.
 
 pub mod convert;
 
-/// Version of the exchange; a peer with another one is refused.
-pub const PROTOCOL_VERSION: u32 = 1;
+/// Version of the protocol; a peer with another one is refused.
+pub const PROTOCOL_VERSION: u32 = 2;
 
-/// The largest message that either side takes.
+/// Maximum size of a message, on both sides.
 pub const MAX_MESSAGE_BYTES: usize = 4 << 20;
-/// What the reports of an exchange, the answers of a reply or the orders of one take at most; what
-/// does not fit follows with the next message. One item always does.
+/// Maximum size of the reports of an exchange, and of the answers and the orders of a reply; what does
+/// not fit follows with the next message. One item always fits.
 pub const MAX_LIST_BYTES: usize = 1 << 20;
-/// The most reports of an exchange.
+/// Maximum number of reports of an exchange.
 pub const MAX_REPORTS: usize = 4096;
-/// The most rows of a report.
+/// Maximum number of rows of a report.
 pub const MAX_FINDS: usize = 65;
-/// The largest description of a search: it travels beside orders.
+/// Maximum size of a search's description: the message holds orders as well.
 pub const MAX_SEARCH_BYTES: usize = 2 << 20;
-/// The largest chunk of a stream.
+/// Maximum size of a chunk of a stream.
 pub const MAX_CHUNK_BYTES: usize = 256 << 10;
-/// What the states take at most that one exchange names, unless it is a single one.
+/// Maximum total size of the chain states that one exchange names, unless it is a single one.
 pub const MAX_EXCHANGE_STATES: usize = 256 << 20;
-/// The largest state of a chain.
+/// Maximum size of a chain's state.
 pub const MAX_SNAPSHOT_BYTES: u64 = 64 << 20;
 
 /// The generated code.

@@ -94,7 +94,8 @@ impl JournalError {
     pub fn is_damage(&self) -> bool {
         use std::io::ErrorKind::{InvalidData, UnexpectedEof};
         match self {
-            Self::Entry(_) | Self::Damaged => true,
+            Self::Entry(error) => !error.is_other_version(),
+            Self::Damaged => true,
             Self::InUse => false,
             Self::Database(error) => match error {
                 redb::Error::Io(error) => matches!(error.kind(), InvalidData | UnexpectedEof),
@@ -142,7 +143,7 @@ impl Journal {
     /// Opens a journal or makes a new one.
     ///
     /// # Errors
-    /// If the file is no journal, is damaged, or another process has it open.
+    /// If the file is not a journal, is damaged, or another process has it open.
     pub fn open(path: &Path) -> Result<Self, JournalError> {
         let path = path.to_owned();
         Self::with(move || {

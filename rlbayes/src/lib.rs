@@ -1,9 +1,68 @@
-//! Learns the structure of Bayesian networks from tables of discrete data.
+//! Learns the structure of Bayesian networks from tables of discrete data: given a table, it finds
+//! the network with the highest score that it can, on all cores, for as long as you let it.
+//!
+//! ```no_run
+//! use rlbayes::{Fit, Score, Search, Table};
+//! use std::time::Duration;
+//!
+//! let table = Table::read("alarm.csv")?;
+//! let found = Search::on(&table)
+//!     .score(Score::Bic)
+//!     .threads(8)
+//!     .time(Duration::from_secs(10))
+//!     .run()?;
+//! println!("{} {:?}", found.score(), found.edges());
+//! found.network(Fit::Smoothed(1.0))?.write("alarm.bif")?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # What is where
+//!
+//! - [`Table`]: the data; read from CSV or TSV, variables and states ordered by name.
+//! - [`Search`]: score, constraints, budget, threads, a folder to continue from; [`Search::run`].
+//!   [`SearchSettings`] are the same as one plain value, and [`SearchRequest`] is what has been
+//!   checked.
+//! - [`Outcome`]: the best network, its score, how it was found, and what else was found.
+//! - [`Network`]: read, write, fit, sample, score by node, compare.
+//! - [`Progress`] and [`StopHandle`]: watch a search and stop it from another thread.
+//!
+//! # What the arrows mean
+//!
+//! Several networks can say the same about the data: with most scores the direction of an edge is
+//! often free. Two networks of one equivalence class have equal scores, and which of them a search
+//! returns says nothing. Nor is an edge a cause by itself.
+//!
+//! # The same result again
+//!
+//! With one thread, or [`Search::deterministic`] and any number, a result depends on the table, the
+//! settings and the seed alone (a time limit ends it wherever it is; limit
+//! [evaluations](Search::evaluations) instead). Free-running threads trade this for speed.
+//!
+//! # Beside this crate
+//!
+//! `rlbayes-cli` is the command line, which also coordinates searches over several machines.
+//! Modules that are hidden here are what it and the cluster's crates share; they may change at any
+//! time.
+
+mod network;
+mod outcome;
+mod progress;
+mod request;
+mod result_file;
+mod run;
+mod score;
+mod search;
+mod settings;
+mod table;
 
 #[doc(hidden)]
 pub mod chains;
 #[doc(hidden)]
 pub mod coordination;
+#[doc(hidden)]
+pub mod effects;
+#[doc(hidden)]
+pub mod identity;
 #[doc(hidden)]
 pub mod journal;
 #[doc(hidden)]
@@ -12,3 +71,21 @@ pub mod machine;
 pub mod memory_layout;
 #[doc(hidden)]
 pub mod state_folder;
+
+pub use network::{Fit, Network, NetworkUseError};
+pub use outcome::{Outcome, TracePoint};
+pub use progress::{Progress, StopHandle};
+pub use request::{Field, RequestError, SearchRequest};
+#[doc(hidden)]
+pub use result_file::write_packed;
+pub use rlbayes_common::data::{LoadError, LoadOptions, LoadReport};
+pub use rlbayes_common::metrics::StructureMetrics;
+pub use rlbayes_common::search::{
+    Budget, NamedConstraints, SearchSpec as Algorithm, Stagnation, StoppedBy,
+};
+pub use run::RunError;
+pub use score::Score;
+pub use search::{Search, SearchError};
+pub use settings::{Runners, SearchSettings};
+pub use state_folder::StateFolderError;
+pub use table::{Table, TableError};

@@ -1,6 +1,6 @@
 //! Commands of Docker, and what containers look like to it.
 
-use rlbayes_tests::{Ran, Running, wait_until};
+use rlbayes_tests::{Program, Ran, Running, wait_until};
 use serde_json::Value;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -10,6 +10,12 @@ use std::time::Duration;
 
 /// The image that `deploy/build-image` makes.
 pub(crate) const IMAGE: &str = "rlbayes:latest";
+
+/// The program of the image.
+pub(crate) const PROGRAM: Program = Program::at(concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../deploy/image/rlbayes"
+));
 
 /// The proven optimum of the table that is searched without any settings.
 pub(crate) const OPTIMUM: f64 = -11657.046;

@@ -94,53 +94,6 @@ fn the_program_starts_in_under_a_second_with_a_read_only_root() {
     assert!(fastest < Duration::from_secs(1), "{fastest:?}");
 }
 
-#[test]
-fn what_the_builder_stage_gets_suffices_to_build() {
-    let folder = tempfile::tempdir().unwrap();
-    let admitted = fs::read_to_string(in_project(".dockerignore")).unwrap();
-    let mut patterns = admitted.lines().filter(|line| !line.starts_with('#'));
-    assert_eq!(
-        patterns.next(),
-        Some("*"),
-        "nothing is admitted unless it is named"
-    );
-    for pattern in patterns {
-        let path = pattern.strip_prefix('!').expect("the rest is admitted");
-        // The binary of this host, for the other way to the same image.
-        if path != "deploy/image/rlbayes" {
-            let to = folder.path().join(path);
-            fs::create_dir_all(to.parent().unwrap()).unwrap();
-            let from = in_project(path);
-            run("cp", ["-r".as_ref(), from.as_os_str(), to.as_os_str()]).ok();
-        }
-    }
-    // What deploy/build-binary builds, as far as it is cheap: no code is made.
-    let script = fs::read_to_string(folder.path().join("deploy/build-binary")).unwrap();
-    assert!(script.contains("cargo build --locked --profile image --package rlbayes"));
-    let test = std::env::current_exe().unwrap();
-    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    // What cargo tells a test about its package would make build scripts run again.
-    for (name, _) in std::env::vars_os() {
-        let text = name.to_string_lossy();
-        if text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_") {
-            command.env_remove(&name);
-        }
-    }
-    command
-        .args([
-            "check",
-            "--quiet",
-            "--offline",
-            "--locked",
-            "--package",
-            "rlbayes",
-        ])
-        // target/PROFILE/deps/TEST
-        .env("CARGO_TARGET_DIR", test.ancestors().nth(3).unwrap())
-        .current_dir(folder.path());
-    Running::of(command).wait(Duration::from_secs(600)).ok();
-}
-
 /// Runs tar on an archive in a folder, and returns what it printed.
 fn tar(args: &[&str], archive: &Path, folder: &Path) -> String {
     let mut command = Command::new("tar");

@@ -2,8 +2,8 @@
 //! other rightly, its containers are confined, and what its pods run finds the optimum. No cluster is
 //! needed for any of this.
 
-use crate::docker::{OPTIMUM, SOON, in_project, installed};
-use rlbayes_tests::{Ran, Running, binary, data, own_port, rlbayes, wait_until};
+use crate::docker::{OPTIMUM, PROGRAM, SOON, in_project, installed};
+use rlbayes_tests::{Ran, Running, data, own_port, wait_until};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -209,7 +209,7 @@ fn selectors_ports_and_names_agree() {
     assert_eq!(*probe, json!(["/rlbayes", "health", url]));
 
     // A setting that no flag has for its twin would be ignored without a word.
-    let help = rlbayes(["coordinator", "--help"]).ok().stdout;
+    let help = PROGRAM.run(["coordinator", "--help"]).ok().stdout;
     for name in settings(&documents, coordinator)
         .as_object()
         .unwrap()
@@ -312,7 +312,7 @@ fn what_the_pods_run_finds_the_optimum() {
             .replace("/data/", &format!("{at}/data/"))
     };
     let started = |workload: &Value, state: &str, variables: &[(String, String)]| {
-        let mut command = Command::new(binary());
+        let mut command = PROGRAM.command();
         command
             .args(args(workload).iter().map(|word| here(word, state)))
             .stdin(Stdio::null());
@@ -344,14 +344,15 @@ fn what_the_pods_run_finds_the_optimum() {
                 word => here(word, "worker"),
             })
             .collect();
-        wait_until(what, SOON, || rlbayes(&probe).code == Some(0));
+        wait_until(what, SOON, || PROGRAM.run(&probe).code == Some(0));
     }
     let url = format!("http://127.0.0.1:{grpc}");
     let token = folder.path().join("secrets/token");
     let token = token.to_str().unwrap();
     let mut status = Value::Null;
     wait_until("the search is finished", SOON, || {
-        status = rlbayes(["status", &url, "--token-file", token, "--json"])
+        status = PROGRAM
+            .run(["status", &url, "--token-file", token, "--json"])
             .ok()
             .json();
         status["state"] == "finished"
@@ -384,7 +385,7 @@ fn what_the_pods_run_finds_the_optimum() {
     let within: u64 = within.parse().unwrap();
     let most = pod(worker)["terminationGracePeriodSeconds"].as_u64();
     assert!(Some(within) < most, "{within} s of {most:?}");
-    rlbayes(&words).ok();
+    PROGRAM.run(&words).ok();
     running.wait(SOON).ok();
     coordinator.signal("TERM");
     coordinator.wait(SOON).ok();

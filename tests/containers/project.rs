@@ -1,7 +1,9 @@
 //! A project of docker-compose: the files of `deploy/` under a name of its own, with settings as an
 //! `.env` file would give them. The status is a law: the best score never goes down.
 
-use crate::docker::{OPTIMUM, SOON, docker, exit_code, in_project, installed, log, use_engine};
+use crate::docker::{
+    OPTIMUM, PROGRAM, SOON, docker, exit_code, in_project, installed, log, use_engine,
+};
 use rlbayes_tests::{Ran, Running, own_port, wait_until};
 use serde_json::Value;
 use std::cell::Cell;
@@ -229,7 +231,7 @@ impl Project {
         let table = in_project("data/alarm.csv");
         let bif = out.join("alarm.bif");
         let args = ["score".as_ref(), table.as_os_str(), bif.as_os_str()];
-        let scored = rlbayes_tests::rlbayes(args.into_iter().chain(["--json".as_ref()]));
+        let scored = PROGRAM.run(args.into_iter().chain(["--json".as_ref()]));
         let scored = scored.ok().json()["score"].as_f64().unwrap();
         assert!((scored - best).abs() < 1e-6, "{scored} against {best}");
         fs::remove_dir_all(out).unwrap();

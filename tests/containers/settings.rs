@@ -1,12 +1,12 @@
 //! Settings: every flag that makes sense in a container can be set by `.env` and by the shell, and
 //! `.env.example` shows it.
 
-use crate::docker::in_project;
+use crate::docker::{PROGRAM, in_project};
 use crate::kubernetes::documents;
-use rlbayes_tests::{Running, binary, rlbayes};
+use rlbayes_tests::Running;
 use std::collections::BTreeSet;
 use std::fs;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::Duration;
 
 /// Flags of the coordinator that no setting of a cluster is for, and why.
@@ -104,7 +104,7 @@ fn the_example_shows_every_setting_with_a_value_that_is_accepted() {
         let nothing: Vec<(&str, &str)> = values.iter().map(|(name, _)| (*name, "")).collect();
         for settings in [values, nothing] {
             let folder = tempfile::tempdir().unwrap();
-            let mut command = Command::new(binary());
+            let mut command = PROGRAM.command();
             command
                 .arg(service)
                 .args(needed)
@@ -132,7 +132,7 @@ fn examples() -> Vec<(String, String)> {
 
 /// Returns the environment twins of a command's flags.
 fn twins(command: &str) -> BTreeSet<String> {
-    let help = rlbayes([command, "--help"]).ok().stdout;
+    let help = PROGRAM.run([command, "--help"]).ok().stdout;
     let lines = help.lines().map(str::trim_start);
     let flags = lines.filter_map(|line| line.strip_prefix("--"));
     let flags = flags.map(|line| line.split([' ', ')']).next().unwrap());

@@ -1,8 +1,8 @@
 //! `deploy/slurm/rlbayes.sbatch` on a Slurm of our own: munged, slurmctld and slurmd as processes of
 //! the test, on one node that takes three tasks.
 
-use crate::docker::{OPTIMUM, SOON, in_project};
-use rlbayes_tests::{Ran, Running, binary, data, own_port, rlbayes, wait_until};
+use crate::docker::{OPTIMUM, PROGRAM, SOON, in_project};
+use rlbayes_tests::{Ran, Running, data, own_port, wait_until};
 use serde_json::Value;
 use std::ffi::OsStr;
 use std::fs::{self, File, Permissions};
@@ -62,7 +62,7 @@ fn a_cancelled_job_stays_so_and_the_same_command_goes_on() {
     assert_eq!(ended.restarts, "0", "{ended:?}");
     let said = slurm.said(&job);
     assert!(
-        said.contains("interrupted; the same command goes on"),
+        said.contains("interrupted; the same command continues"),
         "{said}"
     );
     assert!(!said.contains("queued again"), "{said}");
@@ -200,7 +200,7 @@ impl Slurm {
         command
             .env("PATH", format!("{path}:/usr/sbin:/sbin"))
             .env("SLURM_CONF", self.configuration())
-            .env("RLBAYES", binary())
+            .env("RLBAYES", PROGRAM.path())
             .env("RUN", self.run(""))
             .current_dir(self.folder.path());
         command
@@ -277,7 +277,8 @@ impl Slurm {
     fn person(&self, command: &str, address: &str) -> Value {
         let token = self.run("token");
         let token = token.to_str().unwrap();
-        rlbayes([command, address, "--token-file", token, "--json"])
+        PROGRAM
+            .run([command, address, "--token-file", token, "--json"])
             .ok()
             .json()
     }
@@ -325,9 +326,9 @@ impl Slurm {
         assert_eq!(ended.restarts, "1", "{ended:?}");
         let said = self.said(job);
         for sentence in [
-            "0: interrupted; the same command goes on from here",
+            "0: interrupted; the same command continues from here",
             "saved; the job is queued again",
-            "goes on with ",
+            "continues ",
         ] {
             assert_eq!(said.matches(sentence).count(), 1, "{sentence}: {said}");
         }

@@ -10,7 +10,8 @@ use rlbayes::journal::{Journal, JournalError};
 use rlbayes_common::ids::{Incarnation, Seed};
 use rlbayes_common::random::Random;
 use rlbayes_common::score::LogScore;
-use rlbayes_coordinator::event_loop::{EventLoop, Until, Writing};
+use rlbayes_coordinator::blocking::Blocking;
+use rlbayes_coordinator::event_loop::{EventLoop, Until};
 use rlbayes_coordinator::guard::{Guarded, MAX_CONNECTIONS};
 use rlbayes_coordinator::server;
 use rlbayes_coordinator::service::Service;
@@ -58,13 +59,8 @@ pub(crate) async fn coordinator(
     witness.coordinator_started();
     witness.check_restart(&state);
     let mut observer = witness.clone();
-    let (event_loop, handle, published) = EventLoop::new(
-        state,
-        Some(journal),
-        Writing::Inline,
-        Arc::default(),
-        &mut observer,
-    );
+    let (event_loop, handle, published) =
+        EventLoop::new(state, Some(journal), Blocking::Inline, &mut observer);
     let mut views = published.clone();
     let shown_to = witness.clone();
     spawn_local(async move {
@@ -93,6 +89,7 @@ pub(crate) async fn coordinator(
         about,
         search.data.clone(),
         validator,
+        Blocking::Inline,
     );
     let listener = TcpListener::bind(("0.0.0.0", PORT)).await?;
     spawn_local(server::serve(
@@ -102,7 +99,9 @@ pub(crate) async fn coordinator(
         None,
         std::future::pending(),
     ));
-    event_loop.run(Until::Told, std::future::pending()).await;
+    event_loop
+        .run(Until::Shutdown, std::future::pending())
+        .await;
     Ok(())
 }
 

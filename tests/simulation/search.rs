@@ -2,11 +2,11 @@
 
 use bytes::Bytes;
 use rlbayes::coordination::{ChainCount, Cooperation, Pace, SearchPlan, Snapshots};
+use rlbayes::identity::search_id;
 use rlbayes_common::data::{Schema, Table, Variable};
 use rlbayes_common::elite::Keying;
 use rlbayes_common::exchange::SearchDescription;
 use rlbayes_common::graph::Dag;
-use rlbayes_common::identity::search_id;
 use rlbayes_common::ids::{NodeIdx, Seed};
 use rlbayes_common::random::Random;
 use rlbayes_common::score::{LogScore, ScoreSpec, Scorer};
@@ -108,11 +108,7 @@ impl Search {
                 time: Some(LOCKSTEP_TIME),
                 ..Budget::default()
             },
-            // One that is never reached; none at all would end a search that stagnates.
-            Ends::LockstepByStop => Budget {
-                iterations: Some(u64::MAX),
-                ..Budget::default()
-            },
+            Ends::LockstepByStop => Budget::default(),
         };
         let plan = SearchPlan {
             chains: match lockstep {

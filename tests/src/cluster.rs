@@ -2,7 +2,7 @@
 //! its workers, and the status as a law: the best score never goes down.
 
 use crate::fixtures::data;
-use crate::program::{Ran, Running, binary, wait_until};
+use crate::program::{Program, Ran, Running, wait_until};
 use rlbayes_proto::v1;
 use rlbayes_proto::v1::coordinator_client::CoordinatorClient;
 use serde_json::Value;
@@ -24,6 +24,7 @@ pub const SOON: Duration = Duration::from_secs(90);
 
 /// A coordinator with its folders. What is dropped is killed.
 pub struct Cluster {
+    program: Program,
     folder: TempDir,
     table: PathBuf,
     flags: Vec<String>,
@@ -35,16 +36,17 @@ pub struct Cluster {
 impl Cluster {
     /// Starts a coordinator for a table of the `data` folder, with short leases.
     #[must_use]
-    pub fn start(table: &str, flags: &[&str]) -> Self {
-        let mut cluster = Self::prepare(table, flags);
+    pub fn start(program: Program, table: &str, flags: &[&str]) -> Self {
+        let mut cluster = Self::prepare(program, table, flags);
         cluster.start_coordinator(&[]);
         cluster
     }
 
     /// Makes the folders; nothing runs yet.
     #[must_use]
-    pub fn prepare(table: &str, flags: &[&str]) -> Self {
+    pub fn prepare(program: Program, table: &str, flags: &[&str]) -> Self {
         Self {
+            program,
             folder: tempfile::tempdir().unwrap(),
             table: data(table),
             flags: flags.iter().map(|&flag| flag.to_owned()).collect(),
@@ -64,7 +66,7 @@ impl Cluster {
     /// Returns the coordinator's command line.
     #[must_use]
     pub fn coordinator_command(&self) -> Command {
-        let mut command = Command::new(binary());
+        let mut command = self.program.command();
         command
             .args(["coordinator", "--data"])
             .arg(&self.table)
@@ -105,7 +107,7 @@ impl Cluster {
     /// Returns a worker's command line.
     #[must_use]
     pub fn worker_command(&self, name: &str, url: &str, flags: &[&str]) -> Command {
-        let mut command = Command::new(binary());
+        let mut command = self.program.command();
         command
             .args(["worker", "--coordinator", url, "--threads", "1"])
             .arg("--state")
@@ -225,7 +227,7 @@ impl Cluster {
 
     /// Ends the search as `rlbayes stop` does, and waits until everybody knows.
     pub fn stop(&self) -> v1::StatusReply {
-        crate::rlbayes(["stop", &self.url()]).ok();
+        self.program.run(["stop", &self.url()]).ok();
         self.wait_for_end()
     }
 
@@ -265,7 +267,9 @@ impl Cluster {
             bif.as_os_str(),
             "--json".as_ref(),
         ];
-        let counted = crate::rlbayes(args).ok().json()["score"].as_f64().unwrap();
+        let counted = self.program.run(args).ok().json()["score"]
+            .as_f64()
+            .unwrap();
         assert!(
             (claimed - counted).abs() < 1e-6,
             "{claimed} against {counted}"

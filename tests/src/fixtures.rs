@@ -57,7 +57,7 @@ pub fn shuffled_columns(table: &Path, folder: &Path) -> PathBuf {
     write(folder, "shuffled.csv", shuffled)
 }
 
-pub(crate) fn root() -> &'static Path {
+fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .parent()
         .expect("the package is a folder of the workspace")

@@ -19,5 +19,5 @@ pub use cluster::{
     wait_for_file,
 };
 pub use fixtures::{data, fixture, fixtures_in, network, shuffled_columns, write};
-pub use program::{Ran, Running, binary, rlbayes, start, wait_until};
+pub use program::{Program, Ran, Running, wait_until};
 pub use proxy::{Proxy, Way};

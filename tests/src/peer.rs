@@ -6,7 +6,7 @@ use rlbayes_common::data::{LoadOptions, load_table};
 use rlbayes_common::elite::{EliteRow, Structure};
 use rlbayes_common::graph::Dag;
 use rlbayes_common::ids::NodeIdx;
-use rlbayes_common::score::{ScoreSpec, Scorer};
+use rlbayes_common::score::{LocalScore, ScoreSpec, Scorer};
 use rlbayes_proto::convert::row_to_wire;
 use rlbayes_proto::v1::coordinator_client::CoordinatorClient;
 use rlbayes_proto::{PROTOCOL_VERSION, v1};

@@ -1,91 +1,61 @@
 //! The program under test as a process: started with a deadline, signalled, waited for.
 
-use crate::fixtures::root;
 use serde_json::Value;
 use std::ffi::{OsStr, OsString};
-use std::fs;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 /// How long a command may take that is not told otherwise; the slowest needs a few seconds.
 const DEADLINE: Duration = Duration::from_secs(120);
 
-/// Returns the program, built from the sources of today in the profile of the test.
-///
-/// `cargo test --workspace` has built it already; a narrower command may not have.
-pub fn binary() -> &'static Path {
-    static BINARY: OnceLock<PathBuf> = OnceLock::new();
-    BINARY.get_or_init(|| {
-        let test = std::env::current_exe().unwrap();
-        // target/PROFILE/deps/TEST
-        let folder = test.ancestors().nth(2).expect("tests run in deps/");
-        let binary = folder.join(format!("rlbayes{}", std::env::consts::EXE_SUFFIX));
-        if !(is_fresh(&binary) && has_failpoints(&binary)) {
-            build(folder);
-        }
-        assert!(binary.exists(), "{} is missing", binary.display());
-        assert!(has_failpoints(&binary), "the program has no failpoints");
-        binary
-    })
+/// The program under test: where it is.
+#[derive(Clone, Copy, Debug)]
+pub struct Program {
+    path: &'static str,
 }
 
-/// Tells whether no source that the compiler has noted for the program is newer than it.
-fn is_fresh(binary: &Path) -> bool {
-    let modified = |path: &Path| fs::metadata(path).and_then(|about| about.modified());
-    let (Ok(built), Ok(noted)) = (
-        modified(binary),
-        fs::read_to_string(binary.with_extension("d")),
-    ) else {
-        return false;
-    };
-    let Some((_, sources)) = noted.split_once(": ") else {
-        return false;
-    };
-    let sources = sources.replace("\\ ", "\0");
-    sources
-        .split_whitespace()
-        .map(|source| PathBuf::from(source.replace('\0', " ")))
-        .chain([root().join("Cargo.toml"), root().join("cli/Cargo.toml")])
-        .all(|source| modified(&source).is_ok_and(|changed| changed <= built))
-}
-
-/// Tells whether the program was built with the feature: only then it knows the variable.
-fn has_failpoints(binary: &Path) -> bool {
-    Command::new("grep")
-        .args(["--quiet", "--text", "RLBAYES_FAILPOINT"])
-        .arg(binary)
-        .status()
-        .is_ok_and(|status| status.success())
-}
-
-fn build(folder: &Path) {
-    let profile = match folder.file_name().and_then(OsStr::to_str) {
-        Some("debug") | None => "dev",
-        Some(profile) => profile,
-    };
-    let target = folder.parent().expect("target/PROFILE");
-    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    // What cargo tells a test about its package would make build scripts run again, now and then.
-    for (name, _) in std::env::vars_os() {
-        if name.to_string_lossy().starts_with("CARGO_PKG_") {
-            command.env_remove(name);
-        }
+impl Program {
+    /// Names the program; a test of its package knows it as `env!("CARGO_BIN_EXE_rlbayes")`.
+    #[must_use]
+    pub const fn at(path: &'static str) -> Self {
+        Self { path }
     }
-    let status = command
-        .env_remove("CARGO_MANIFEST_DIR")
-        .env_remove("CARGO_MANIFEST_PATH")
-        .args(["build", "--quiet", "--locked", "--package", "rlbayes"])
-        .args(["--features", "failpoints"])
-        .args(["--profile", profile, "--target-dir"])
-        .arg(target)
-        .current_dir(root())
-        .status()
-        .unwrap();
-    assert!(status.success(), "the program does not build");
+
+    /// Returns where the program is.
+    #[must_use]
+    pub fn path(self) -> &'static Path {
+        Path::new(self.path)
+    }
+
+    /// Returns a command without arguments.
+    #[must_use]
+    pub fn command(self) -> Command {
+        Command::new(self.path)
+    }
+
+    /// Starts the program with an empty stdin.
+    pub fn start<I>(self, args: I) -> Running
+    where
+        I: IntoIterator,
+        I::Item: AsRef<OsStr>,
+    {
+        let mut command = self.command();
+        command.args(args).stdin(Stdio::null());
+        Running::of(command)
+    }
+
+    /// Runs the program to its end.
+    pub fn run<I>(self, args: I) -> Ran
+    where
+        I: IntoIterator,
+        I::Item: AsRef<OsStr>,
+    {
+        self.start(args).wait(DEADLINE)
+    }
 }
 
 /// What a finished process has left.
@@ -122,26 +92,6 @@ impl Ran {
     }
 }
 
-/// Runs the program to its end.
-pub fn rlbayes<I>(args: I) -> Ran
-where
-    I: IntoIterator,
-    I::Item: AsRef<OsStr>,
-{
-    start(args).wait(DEADLINE)
-}
-
-/// Starts the program with an empty stdin.
-pub fn start<I>(args: I) -> Running
-where
-    I: IntoIterator,
-    I::Item: AsRef<OsStr>,
-{
-    let mut command = Command::new(binary());
-    command.args(args).stdin(Stdio::null());
-    Running::of(command)
-}
-
 /// A process under way. One that is dropped is killed.
 pub struct Running {
     child: Child,
@@ -174,11 +124,11 @@ impl Running {
         }
         command.envs(settings.iter().copied());
         let shown = format!("{command:?}").into();
-        let mut child = command
+        let spawned = command
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+            .spawn();
+        let mut child = spawned.unwrap_or_else(|error| panic!("{command:?}: {error}"));
         let stdout = Stream::read(child.stdout.take().unwrap());
         let stderr = Stream::read(child.stderr.take().unwrap());
         Self {

@@ -18,7 +18,7 @@ const LOOK_FOR_END_EVERY: Duration = Duration::from_secs(2);
 
 /// What the file says.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Said {
+pub(super) enum Address {
     /// The coordinator is there.
     At(String),
     /// The search is over and the coordinator has ended.
@@ -36,18 +36,18 @@ pub(super) fn close(path: &Path) -> io::Result<()> {
 }
 
 /// Returns what the file says; none while there is none.
-pub(super) fn read(path: &Path) -> Option<Said> {
+pub(super) fn read(path: &Path) -> Option<Address> {
     let text = std::fs::read_to_string(path).ok()?;
     match text.lines().next().map(str::trim)? {
         "" => None,
-        OVER => Some(Said::Over),
-        url => Some(Said::At(url.to_owned())),
+        OVER => Some(Address::Over),
+        url => Some(Address::At(url.to_owned())),
     }
 }
 
 /// Waits until the search is over.
 pub(super) async fn over(path: &Path) {
-    while read(path) != Some(Said::Over) {
+    while read(path) != Some(Address::Over) {
         tokio::time::sleep(LOOK_FOR_END_EVERY).await;
     }
 }

@@ -2,7 +2,7 @@
 //! workers.
 
 use crate::failure::Failure;
-use crate::terminal::Say;
+use crate::terminal::Messages;
 use clap::Args;
 use rcgen::{
     BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
@@ -79,7 +79,7 @@ pub(crate) fn certs(args: &CertsArgs) -> Result<(), Failure> {
     write_secret(folder, "ca.key", &issuer.key().serialize_pem())?;
     // Last: it says that the rest is there.
     write(folder, "ca.pem", &ca_cert.pem())?;
-    Say::new(false).line(&format!(
+    Messages::new(false).line(&format!(
         "{}: ca.pem, server.pem and client.pem, with their keys; keep ca.key away from the cluster",
         folder.display()
     ));

@@ -4,7 +4,7 @@ use super::connect::{ConnectArgs, failed};
 use super::{block_on, heartbeat_file};
 use crate::failure::Failure;
 use crate::output::{Output, OutputOptions};
-use crate::terminal::{Say, print, print_json};
+use crate::terminal::{Messages, print, print_json};
 use crate::units::{show_bytes, show_count, show_time};
 use clap::Args;
 use rlbayes_common::io::{Format, parse_network};
@@ -147,7 +147,11 @@ pub(crate) fn result(args: &ResultArgs) -> Result<(), Failure> {
             let (mut json, mut bif) = (String::new(), Vec::new());
             loop {
                 let chunk = tokio::time::timeout(NEXT_CHUNK, stream.message()).await;
-                let late = |_| tonic::Status::deadline_exceeded("the result does not go on");
+                let late = |_| {
+                    tonic::Status::deadline_exceeded(
+                        "the rest of the result did not arrive in time",
+                    )
+                };
                 let Some(chunk) = chunk.map_err(late)?? else {
                     break;
                 };
@@ -164,12 +168,12 @@ pub(crate) fn result(args: &ResultArgs) -> Result<(), Failure> {
     })?;
     let network = parse_network(Some(Format::Bif), &bif)
         .map_err(|error| Failure::input(format!("{url}: {error}")))?;
-    let say = Say::new(false);
+    let messages = Messages::new(false);
     for output in &outputs {
         output.write(&network, OutputOptions::default(), |warning| {
-            say.warn(output.path(), warning);
+            messages.warn(output.path(), warning);
         })?;
-        say.line(&format!("written      {}", output.path().display()));
+        messages.line(&format!("written      {}", output.path().display()));
     }
     if args.json || outputs.is_empty() {
         print(&format!("{}\n", json.trim_end()))?;

@@ -47,7 +47,7 @@ impl ConnectArgs {
         };
         let endpoint = Endpoint::from_shared(address.clone()).map_err(|error| wrong(&error))?;
         if endpoint.uri().host().is_none() || endpoint.uri().port().is_none() {
-            return Err(wrong(&"is no address with a port"));
+            return Err(wrong(&"is not an address with a port"));
         }
         let mut endpoint = with_limits(endpoint);
         if secure {
@@ -85,14 +85,14 @@ impl ConnectArgs {
 
 /// Says why a call failed.
 pub(crate) fn failed(url: &str, status: &tonic::Status) -> Failure {
-    let said = format!("{url}: {}", describe(status));
+    let message = format!("{url}: {}", describe(status));
     match status.code() {
-        _ if is_certificate_problem(&said) => Failure::Input(said),
+        _ if is_certificate_problem(&message) => Failure::Input(message),
         tonic::Code::Unavailable | tonic::Code::DeadlineExceeded | tonic::Code::Cancelled => {
-            Failure::OutOfReach(said)
+            Failure::OutOfReach(message)
         }
-        tonic::Code::FailedPrecondition => Failure::Protocol(said),
-        _ => Failure::Input(said),
+        tonic::Code::FailedPrecondition => Failure::Protocol(message),
+        _ => Failure::Input(message),
     }
 }
 
@@ -112,7 +112,7 @@ pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Failure> {
 /// Reads a token: the first line of a file.
 pub(crate) fn read_token(path: &Path) -> Result<String, Failure> {
     let bytes = read(path)?;
-    let text = String::from_utf8(bytes).map_err(|_| Failure::file(path, "is no text"))?;
+    let text = String::from_utf8(bytes).map_err(|_| Failure::file(path, "is not text"))?;
     let token = text.lines().next().unwrap_or_default().trim();
     if token.is_empty() {
         return Err(Failure::file(

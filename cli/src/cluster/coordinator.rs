@@ -4,28 +4,26 @@ use super::connect::{read, read_token};
 use super::result_files::ResultWriter;
 use super::shutdown::Shutdown;
 use super::{address_file, block_on};
-use crate::args::{BudgetArgs, ResourceArgs, ScoreArgs, SearchArgs, TableArgs};
-use crate::constraint_args::ConstraintArgs;
+use crate::args::{TableArgs, read_structure};
 use crate::failure::Failure;
-use crate::learn::{self, LearnArgs};
 use crate::output::Output;
-use crate::terminal::Say;
+use crate::search_flags::SearchFlags;
+use crate::terminal::Messages;
 use crate::units::parse_time;
 use bytes::Bytes;
 use clap::{Args, ValueEnum};
-use rlbayes::coordination::{ChainCount, Cooperation, Pace, SearchPlan, Snapshots, State};
-use rlbayes_common::elite::Keying;
-use rlbayes_common::identity::search_id;
-use rlbayes_common::ids::Seed;
+use rlbayes::coordination::{Cooperation, State};
+use rlbayes::{Runners, StateFolderError, state_folder};
 use rlbayes_common::snapshot::encode_table;
-use rlbayes_coordinator::event_loop::{EventLoop, Unobserved, Until, Writing};
+use rlbayes_coordinator::blocking::Blocking;
+use rlbayes_coordinator::event_loop::{EventLoop, Unobserved, Until};
 use rlbayes_coordinator::service::Service;
 use rlbayes_coordinator::status::About;
 use rlbayes_coordinator::token::Token;
 use rlbayes_coordinator::validator::Validator;
 use rlbayes_coordinator::{guard, http, server};
 use rlbayes_proto::convert::{check_description, description_to_wire};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
@@ -48,7 +46,7 @@ pub(crate) struct CoordinatorArgs {
     /// Where metrics and the status are served read-only over HTTP
     #[arg(long, value_name = "ADDRESS:PORT")]
     http: Option<String>,
-    /// Folder that keeps the search: after a restart it goes on
+    /// Folder that keeps the search: after a restart it continues
     #[arg(long, value_name = "DIR")]
     state: PathBuf,
     /// Folder for NAME.bif, NAME.json and NAME.svg, renewed when the best improves
@@ -58,7 +56,7 @@ pub(crate) struct CoordinatorArgs {
     /// --coordinator-file)
     #[arg(long, value_name = "FILE")]
     address_file: Option<PathBuf>,
-    /// What to do when the search is over: serve the result on, or exit
+    /// What to do when the search is over: keep serving the result, or exit
     #[arg(long, value_enum, default_value_t = WhenDone::Wait)]
     when_done: WhenDone,
     /// How long a worker counts as alive without an exchange
@@ -106,15 +104,7 @@ pub(crate) struct CoordinatorArgs {
     #[command(flatten)]
     table: TableArgs,
     #[command(flatten)]
-    score: ScoreArgs,
-    #[command(flatten)]
-    constraints: ConstraintArgs,
-    #[command(flatten)]
-    search: SearchArgs,
-    #[command(flatten)]
-    budget: BudgetArgs,
-    #[command(flatten)]
-    resources: ResourceArgs,
+    search: SearchFlags,
 }
 
 /// What to do when the search is over.
@@ -135,83 +125,36 @@ Examples:
 
 Workers: rlbayes worker --coordinator http://HOST:7400 --token-file token
 A time budget counts time in which workers search. SIGTERM saves and exits with 130; the same
-command goes on.";
+command continues.";
 
 /// How long a caller may take to prove who it is.
 const HANDSHAKE: Duration = Duration::from_secs(10);
 
 /// Runs the command.
 pub(crate) fn coordinator(args: &CoordinatorArgs) -> Result<(), Failure> {
-    let say = Say::new(false);
-    let mut learn_args = LearnArgs {
-        data: args.data.clone(),
-        output: Vec::new(),
-        truth: args.truth.clone(),
-        state: Some(args.state.clone()),
-        json: false,
-        quiet: true,
-        alpha: 0.0,
-        portable_names: false,
-        around: None,
-        table: args.table.clone(),
-        score: args.score.clone(),
-        constraints: args.constraints.clone(),
-        search: args.search.clone(),
-        budget: args.budget.clone(),
-        resources: args.resources.clone(),
-    };
-    let open_ended = args.resources.chains.is_none() && !args.resources.deterministic;
-    // The coordinator runs no chains; it scores rows that come in.
-    learn_args.resources.threads = Some(1);
-    let (table, _) = args
+    let messages = Messages::new(false);
+    let table = args
         .table
-        .load(&args.data, |warning| say.warn(&args.data, warning))?;
-    let truth = learn::read_truth(&learn_args, &table)?;
-    let prepared = learn::prepare(&learn_args, &table)?;
-    let chains = match open_ended {
-        true => ChainCount::PerThread(prepared.spec.default_chains(1)),
-        false => ChainCount::Fixed(prepared.chains),
+        .load(&args.data, |warning| messages.warn(&args.data, warning))?;
+    let truth = match &args.truth {
+        Some(path) => Some(read_structure(path, &table)?),
+        None => None,
     };
-    let pace = match args.resources.deterministic {
-        true => Pace::Lockstep,
-        false => Pace::Free,
+    let runners = Runners::Workers {
+        exchange_every: args.exchange_every,
+        lease: args.lease,
     };
-    let mut settings = learn::settings(&learn_args, &table, &prepared)?;
-    for (name, value) in &mut settings {
-        if name == "--chains" {
-            *value = format!("{chains:?}");
-        }
-    }
-    settings.push(("the pace".to_owned(), format!("{pace:?}")));
-    if args.no_cooperation {
-        settings.push(("--no-cooperation".to_owned(), "given".to_owned()));
-    }
-    settings.sort();
-    let plan = SearchPlan {
-        chains,
-        seed: Seed(args.search.seed),
-        budget: args.budget.budget()?,
-        pace,
-        keying: Keying::of(args.score.score),
-        cooperation: match args.no_cooperation || !prepared.spec.takes_seeds() {
-            true => Cooperation::Off,
-            false => Cooperation::On,
-        },
-        snapshots: match pace {
-            Pace::Lockstep => Snapshots::EveryRound,
-            Pace::Free => Snapshots::Never,
-        },
-        lease: args.lease.max(Duration::from_millis(100)),
+    let cooperation = match args.no_cooperation {
+        true => Cooperation::Off,
+        false => Cooperation::On,
     };
-    let data = Bytes::from(encode_table(&table));
-    let mut description = learn::description(&learn_args, &prepared, &plan, search_id(&settings))?;
-    description.data_hash = *blake3::hash(&data).as_bytes();
-    description.data_bytes = data.len() as u64;
-    description.exchange_every = args.exchange_every;
+    let (_, request) = args.search.request(&table, runners, cooperation)?;
+    let data = Bytes::from(encode_table(table.data()));
+    let description = request.description(&data);
     check_description(&description_to_wire(&description)).map_err(|error| {
-        Failure::input(format!("workers cannot be told of this search: {error}"))
+        Failure::input(format!("this search cannot be sent to workers: {error}"))
     })?;
-    let name = data_name(&args.data);
+    let name = table.name().to_owned();
     let about = About {
         search: description,
         data_name: name.clone(),
@@ -228,31 +171,28 @@ pub(crate) fn coordinator(args: &CoordinatorArgs) -> Result<(), Failure> {
             (outputs, Some(folder.join(format!("{name}.json"))))
         }
     };
-    let (mut journal, stored) = rlbayes::state_folder::open(
-        &args.state,
-        &settings,
-        table.nodes(),
-        plan.keying,
-        |warning| say.warning(&warning),
-    )
-    .map_err(Failure::input)?;
+    let plan = request.plan(true);
+    let (journal, stored) = state_folder::open_journal(&args.state, &request, |warning| {
+        messages.warning(&warning);
+    })
+    .map_err(|error| match error {
+        StateFolderError::AnotherSearch { .. } => {
+            Failure::input(format!("{error}. Use another --state"))
+        }
+        error => Failure::input(error),
+    })?;
     let state = match stored {
         Some(stored) => State::recovered(plan, stored),
-        None => {
-            journal
-                .begin(&settings)
-                .map_err(|error| Failure::file(&args.state, error))?;
-            State::new(plan)
-        }
+        None => State::new(plan),
     };
     let token = Token::new(args.token_file.as_deref().map(read_token).transpose()?);
     let tls = tls(args)?;
     let (publish, results) = watch::channel(None);
-    let validator = Validator::new(Arc::clone(&prepared.problem));
+    let problem = request.problem();
+    let validator = Validator::new(Arc::clone(&problem));
     let writer = ResultWriter {
-        args: learn_args,
-        table,
-        prepared,
+        request,
+        problem,
         truth,
         outputs,
         json,
@@ -271,28 +211,31 @@ pub(crate) fn coordinator(args: &CoordinatorArgs) -> Result<(), Failure> {
         if let Some(path) = &args.address_file {
             address_file::open(path, &url).map_err(|error| Failure::file(path, error))?;
         }
-        say.line(&format!(
+        messages.line(&format!(
             "serving {name} ({} variables, {} rows) on {url}",
             about.search.nodes, about.rows
         ));
         if let Some(web) = &web
             && let Ok(address) = web.local_addr()
         {
-            say.line(&format!("metrics and status on http://{address}"));
+            messages.line(&format!("metrics and status on http://{address}"));
         }
         let mut unobserved = Unobserved;
-        let (event_loop, handle, published) = EventLoop::new(
-            state,
-            Some(journal),
-            Writing::Blocking,
-            Arc::default(),
-            &mut unobserved,
+        let (event_loop, handle, published) =
+            EventLoop::new(state, Some(journal), Blocking::Thread, &mut unobserved);
+        let service = Service::new(
+            handle,
+            published.clone(),
+            results,
+            about,
+            data,
+            validator,
+            Blocking::Thread,
         );
-        let service = Service::new(handle, published.clone(), results, about, data, validator);
         let written = tokio::spawn(writer.run(published));
         let (end_servers, servers_end) = watch::channel(false);
         let ending = |mut end: watch::Receiver<bool>| async move {
-            // Dropped or told: both mean the end.
+            // Dropped or set: both mean the end.
             let _ = end.wait_for(|end| *end).await;
         };
         let web_token = if args.http_token {
@@ -312,8 +255,8 @@ pub(crate) fn coordinator(args: &CoordinatorArgs) -> Result<(), Failure> {
             ending(servers_end),
         ));
         let until = match args.when_done {
-            WhenDone::Exit => Until::EverybodyKnows,
-            WhenDone::Wait => Until::Told,
+            WhenDone::Exit => Until::WorkersInformed,
+            WhenDone::Wait => Until::Shutdown,
         };
         let ended = event_loop.run(until, shutdown.clone().requested()).await;
         end_servers.send_replace(true);
@@ -328,20 +271,20 @@ pub(crate) fn coordinator(args: &CoordinatorArgs) -> Result<(), Failure> {
         let _ = tokio::time::timeout(Duration::from_secs(60), written).await;
         match ended.state.stopped_by() {
             Some(reason) if ended.state.is_finished() => {
-                let best = ended
-                    .state
-                    .best()
-                    .map_or(f64::NEG_INFINITY, |row| row.score.value());
+                let best = match ended.state.best() {
+                    Some(row) => format!("{:.3}", row.score),
+                    None => "no worker found a network".to_owned(),
+                };
                 if let Some(path) = &args.address_file
                     && let Err(error) = address_file::close(path)
                 {
-                    say.warn(path, error.to_string());
+                    messages.warn(path, error.to_string());
                 }
-                say.line(&format!("finished: {best:.3}, stopped by {reason}"));
+                messages.line(&format!("finished: {best}, stopped by {reason}"));
                 Ok(())
             }
             _ => {
-                say.line("interrupted; the same command goes on from here");
+                messages.line("interrupted; the same command continues from here");
                 Err(Failure::Interrupted)
             }
         }
@@ -365,37 +308,4 @@ fn tls(args: &CoordinatorArgs) -> Result<Option<ServerTlsConfig>, Failure> {
         tls = tls.client_ca_root(Certificate::from_pem(read(ca)?));
     }
     Ok(Some(tls))
-}
-
-/// Returns the data file's name without its endings.
-fn data_name(path: &Path) -> String {
-    let mut name = path.file_name().map_or_else(
-        || "data".to_owned(),
-        |name| name.to_string_lossy().into_owned(),
-    );
-    for ending in [".gz", ".csv", ".tsv"] {
-        if let Some(shorter) = name.strip_suffix(ending)
-            && !shorter.is_empty()
-        {
-            name = shorter.to_owned();
-        }
-    }
-    name
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn results_are_named_after_the_data() {
-        for (path, name) in [
-            ("data/alarm.csv", "alarm"),
-            ("x/big.tsv.gz", "big"),
-            ("plain", "plain"),
-            (".csv", ".csv"),
-        ] {
-            assert_eq!(data_name(Path::new(path)), name);
-        }
-    }
 }

@@ -76,8 +76,8 @@ mod tests {
         assert!(age(folder.path()).unwrap() < LIMIT);
         let file = File::options().write(true).open(&path).unwrap();
         file.set_modified(SystemTime::now() - 2 * LIMIT).unwrap();
-        let said = age(folder.path()).unwrap_err().to_string();
-        assert!(said.contains("60 s old"), "{said}");
+        let message = age(folder.path()).unwrap_err().to_string();
+        assert!(message.contains("60 s old"), "{message}");
         touch(&path).unwrap();
         assert!(age(folder.path()).is_ok());
     }

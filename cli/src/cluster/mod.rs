@@ -6,7 +6,6 @@ mod client;
 mod connect;
 mod coordinator;
 mod drain;
-mod empty;
 mod heartbeat_file;
 mod result_files;
 mod shutdown;
@@ -17,7 +16,6 @@ pub(crate) use certs::{CertsArgs, certs};
 pub(crate) use client::{HealthArgs, ResultArgs, StatusArgs, health, result, status, stop};
 pub(crate) use coordinator::{CoordinatorArgs, coordinator};
 pub(crate) use drain::{DrainArgs, drain};
-pub(crate) use empty::empty_server;
 pub(crate) use watch::watch;
 pub(crate) use worker::{WorkerArgs, worker};
 

@@ -2,16 +2,15 @@
 //! renewed when the best improves and at the end. A thread of its own draws and writes, so that the
 //! coordinator never waits for it.
 
-use crate::learn::{LearnArgs, Prepared, start_row};
 use crate::output::{Output, OutputOptions, network_for};
-use crate::report::as_json;
-use crate::terminal::Say;
+use crate::report::{Comparison, as_json};
+use crate::terminal::Messages;
 use bytes::Bytes;
+use rlbayes::SearchRequest;
 use rlbayes::coordination::View;
-use rlbayes_common::data::Table;
 use rlbayes_common::graph::Dag;
 use rlbayes_common::io::{Format, WriteOptions, write_network, write_whole};
-use rlbayes_common::metrics::compare;
+use rlbayes_common::search::Problem;
 use rlbayes_coordinator::event_loop::Published;
 use rlbayes_coordinator::service::ResultFiles;
 use std::path::PathBuf;
@@ -24,9 +23,8 @@ const EVERY: Duration = Duration::from_secs(1);
 
 /// What is needed to write results.
 pub(super) struct ResultWriter {
-    pub(super) args: LearnArgs,
-    pub(super) table: Arc<Table>,
-    pub(super) prepared: Prepared,
+    pub(super) request: SearchRequest,
+    pub(super) problem: Arc<Problem>,
     pub(super) truth: Option<Dag>,
     pub(super) outputs: Vec<Output>,
     pub(super) json: Option<PathBuf>,
@@ -52,12 +50,12 @@ impl ResultWriter {
                 let writer = Arc::clone(&writer);
                 let tried = tokio::task::spawn_blocking(move || writer.write(&view)).await;
                 let tried = tried.unwrap_or_else(|error| Err(error.to_string()));
-                // A disk that refuses is tried again, and said once.
+                // A disk that refuses is tried again, and reported once.
                 written = tried.is_ok().then_some(now).flatten();
                 if let Err(why) = &tried
                     && refused.is_none()
                 {
-                    Say::new(true).warning(&format!("the result cannot be written: {why}"));
+                    Messages::new(true).warning(&format!("the result cannot be written: {why}"));
                 }
                 refused = tried.err();
             }
@@ -73,24 +71,14 @@ impl ResultWriter {
     fn write(&self, view: &View) -> Result<(), String> {
         let best = match &view.best {
             Some(row) => row.clone(),
-            None => start_row(&self.prepared.problem),
+            None => self.request.start_row(&self.problem),
         };
         let dag = best.structure.to_dag().map_err(|error| error.to_string())?;
-        let scorer = self.prepared.problem.scorer();
-        let metrics = self.truth.as_ref().map(|truth| {
-            let score = scorer.structure(truth, &mut Default::default());
-            (compare(truth, &dag), score)
-        });
-        let json = as_json(
-            &self.args,
-            &self.table,
-            &self.prepared,
-            view,
-            &best,
-            metrics.as_ref(),
-        );
+        let comparison = self.truth.as_ref();
+        let comparison = comparison.map(|truth| Comparison::new(&self.problem, truth, &dag));
+        let json = as_json(&self.request, view, &best, comparison.as_ref());
         let json = format!("{json:#}\n");
-        let network = network_for(&self.table, &dag, self.args.alpha, true)
+        let network = network_for(self.request.table().data(), &dag, 0.0, true)
             .map_err(|failure| format!("the network could not be fitted: {failure}"))?;
         let bif = write_network(Format::Bif, &network, &WriteOptions::default());
         self.publish.send_replace(Some(Arc::new(ResultFiles {

@@ -99,7 +99,11 @@ mod tests {
 
     #[test]
     fn a_curve_rises_from_the_lower_left_to_the_upper_right() {
-        let point = |seconds, score| v1::CurvePoint { seconds, score };
+        let point = |seconds, score| v1::CurvePoint {
+            seconds,
+            score,
+            evaluations: None,
+        };
         let status = v1::StatusReply {
             elapsed_seconds: 10.0,
             curve: vec![point(0.0, -100.0), point(5.0, -50.0), point(9.9, -10.0)],

@@ -1,27 +1,21 @@
 //! `rlbayes worker`: fetches a search's table from its coordinator and runs chains for it.
 
-use super::address_file::{self, Said};
+use super::address_file::{self, Address};
 use super::connect::ConnectArgs;
 use super::coordinator::WhenDone;
 use super::shutdown::Shutdown;
 use super::{block_on, drain, heartbeat_file};
 use crate::args::TableArgs;
 use crate::failure::Failure;
-use crate::local::{keep_chain, slice_settings};
-use crate::terminal::Say;
+use crate::terminal::Messages;
 use crate::units::{parse_size, parse_time};
 use clap::Args;
-use rlbayes::chains::ChainMaker;
 use rlbayes::chains::{Belongs, ChainFolder};
-use rlbayes::machine;
-use rlbayes::memory_layout::MemoryLayout;
-use rlbayes_common::data::Table;
+use rlbayes::{SearchRequest, Table, machine};
 use rlbayes_common::exchange::{Pace, SearchDescription, Snapshot};
-use rlbayes_common::graph::Dag;
 use rlbayes_common::ids::{ChainId, Incarnation};
 use rlbayes_common::io::write_whole;
-use rlbayes_common::score::Scorer;
-use rlbayes_common::search::{Constraints, Problem, SavedChain};
+use rlbayes_common::search::SavedChain;
 use rlbayes_proto::convert::{MOST_HOST_BYTES, MOST_THREADS};
 use rlbayes_worker::data_store::DataStore;
 use rlbayes_worker::grpc_link::GrpcLink;
@@ -49,7 +43,7 @@ pub(crate) struct WorkerArgs {
     /// Threads [default: all cores]
     #[arg(long, value_name = "T")]
     threads: Option<u32>,
-    /// Folder that keeps the table and the chains: after a restart they go on
+    /// Folder that keeps the table and the chains: after a restart they continue
     #[arg(long, value_name = "DIR")]
     state: Option<PathBuf>,
     /// The table itself, so that it need not be fetched; it must be the coordinator's
@@ -58,7 +52,7 @@ pub(crate) struct WorkerArgs {
     /// Memory for everything [default: a quarter of the machine's or the container's]
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     memory: Option<usize>,
-    /// How long to try in vain to reach the coordinator [default: for ever]
+    /// How long to keep trying to reach the coordinator [default: for ever]
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     give_up_after: Option<Duration>,
     /// How often chains are kept in the state folder
@@ -95,21 +89,23 @@ pub(crate) fn worker(args: &WorkerArgs) -> Result<(), Failure> {
         return Err(Failure::input("--threads is at least 1"));
     }
     if threads > MOST_THREADS {
-        let said = format!("--threads {threads}: a worker has at most {MOST_THREADS}");
-        return Err(Failure::input(said));
+        let message = format!("--threads {threads}: a worker has at most {MOST_THREADS}");
+        return Err(Failure::input(message));
     }
     let name = args.name.clone().unwrap_or_else(host_name);
     if name.len() > MOST_HOST_BYTES {
-        let said = format!(
+        let message = format!(
             "--name has {} bytes; a worker's name has at most {MOST_HOST_BYTES}",
             name.len()
         );
-        return Err(Failure::input(said));
+        return Err(Failure::input(message));
     }
     let given = match &args.data {
         Some(path) => {
-            let say = Say::new(false);
-            let (table, _) = args.table.load(path, |warning| say.warn(path, warning))?;
+            let messages = Messages::new(false);
+            let table = args
+                .table
+                .load(path, |warning| messages.warn(path, warning))?;
             Some((path.clone(), table))
         }
         None => None,
@@ -196,15 +192,15 @@ async fn address(args: &WorkerArgs, shutdown: Shutdown) -> Result<Option<String>
     };
     let begun = tokio::time::Instant::now();
     while !shutdown.is_requested() {
-        if let Some(Said::At(url)) = address_file::read(path) {
+        if let Some(Address::At(url)) = address_file::read(path) {
             return Ok(Some(url));
         }
         if args
             .give_up_after
             .is_some_and(|limit| begun.elapsed() >= limit)
         {
-            let said = format!("{}: no address appeared", path.display());
-            return Err(Failure::OutOfReach(said));
+            let message = format!("{}: no address appeared", path.display());
+            return Err(Failure::OutOfReach(message));
         }
         tokio::time::sleep(address_file::LOOK_EVERY).await;
     }
@@ -239,11 +235,11 @@ fn drain_requested(args: &WorkerArgs) -> impl Future<Output = ()> + Send + 'stat
 }
 
 fn failure(url: &str, error: SessionError) -> Failure {
-    let said = format!("{url}: {error}");
+    let message = format!("{url}: {error}");
     match error {
-        SessionError::GaveUp(_) => Failure::OutOfReach(said),
-        SessionError::Protocol(_) => Failure::Protocol(said),
-        SessionError::Refused(_) | SessionError::Host(_) => Failure::Input(said),
+        SessionError::GaveUp(_) => Failure::OutOfReach(message),
+        SessionError::Protocol(_) => Failure::Protocol(message),
+        SessionError::Refused(_) | SessionError::Host(_) => Failure::Input(message),
     }
 }
 
@@ -260,7 +256,7 @@ fn incarnations(state: Option<&Path>) -> (Incarnation, Option<Incarnation>) {
     let before = std::fs::read_to_string(&path).ok();
     let before = before.and_then(|text| u64::from_str_radix(text.trim(), 16).ok());
     if let Err(error) = write_whole(&path, format!("{:016x}\n", incarnation.0).as_bytes()) {
-        tracing::warn!(%error, "the worker's number cannot be saved; the search goes on");
+        tracing::warn!(%error, "the worker's number cannot be saved; the search continues");
     }
     (incarnation, before.filter(|&n| n != 0).map(Incarnation))
 }
@@ -277,12 +273,12 @@ fn host_name() -> String {
 struct Host {
     threads: u32,
     memory: usize,
-    given: Option<(PathBuf, Arc<Table>)>,
+    given: Option<(PathBuf, Table)>,
     data: DataStore,
     folder: Option<ChainFolder>,
-    /// Whether the last write failed: said once, not at every checkpoint.
+    /// Whether the last write failed: logged once, not at every checkpoint.
     refused: bool,
-    /// Whether nothing was said of the search's end: a waiting worker hears of it again and again.
+    /// Whether nothing was logged about the search's end: a waiting worker hears of it again and again.
     end_is_news: bool,
 }
 
@@ -301,10 +297,10 @@ impl Host {
         &self,
         link: &impl Link,
         search: &SearchDescription,
-    ) -> Result<Arc<Table>, OpenError> {
+    ) -> Result<Table, OpenError> {
         if let Some((path, table)) = &self.given {
-            if table.fingerprint() == search.data_fingerprint {
-                return Ok(Arc::clone(table));
+            if table.data().fingerprint() == search.data_fingerprint {
+                return Ok(table.clone());
             }
             return Err(OpenError::Host(format!(
                 "{}: this is not the coordinator's table (expected the same rows, read with the same flags)",
@@ -313,9 +309,10 @@ impl Host {
         }
         let warn = |warning| tracing::warn!("{warning}");
         if let Some(table) = self.data.find(search, warn) {
-            return Ok(Arc::new(table));
+            return Ok(Table::from_data("", table));
         }
-        self.data.fetch(link, search).await.map(Arc::new)
+        let fetched = self.data.fetch(link, search).await?;
+        Ok(Table::from_data("", fetched))
     }
 
     /// Reads the chains that a state folder has of this search; those of another are dropped.
@@ -354,37 +351,17 @@ impl WorkerHost for Host {
         let search = &joined.search;
         let host = |what: &dyn std::fmt::Display| OpenError::Host(what.to_string());
         let table = self.table(link, search).await?;
-        let constraints =
-            Constraints::new(&table, &search.constraints).map_err(|error| host(&error))?;
-        let start = Dag::from_edges(table.nodes(), search.start.iter().copied())
-            .map_err(|error| host(&error))?;
-        if !constraints.hold_for(&start) {
-            return Err(host(&"the start network breaks the constraints"));
-        }
-        let layout = MemoryLayout::new(&table, search.score, &search.spec, self.memory);
         let chains = u32::try_from(joined.chains.len())
             .unwrap_or(u32::MAX)
             .max(1);
-        if layout.most_chains < chains {
-            tracing::warn!(
-                chains,
-                fits = layout.most_chains,
-                "there is not enough memory for these chains; the caches are small"
-            );
-        }
-        let scorer = Scorer::new(table, search.score);
-        let problem = Problem::new(scorer, constraints, start, layout.caches(chains));
-        let maker = ChainMaker {
-            problem: Arc::new(problem),
-            spec: search.spec,
-            seed: search.seed,
-            ladder: search.ladder,
-        };
+        let request = SearchRequest::assigned(&table, search, chains, self.threads, self.memory)
+            .map_err(|error| host(&error))?;
+        let maker = request.chain_maker(request.problem());
         let checkpoints = self.open_folder(search);
         let chains = ThreadChains::start(
             self.threads,
             maker.clone(),
-            slice_settings(search),
+            request.slices(),
             Arc::default(),
         )
         .map_err(|error| host(&format!("cannot start a thread: {error}")))?;
@@ -418,7 +395,7 @@ impl WorkerHost for Host {
 
     fn keep_checkpoint(&mut self, chain: ChainId, snapshot: &Snapshot) {
         if let Some(folder) = &self.folder {
-            keep_chain(folder, chain, snapshot, &mut self.refused);
+            folder.keep(chain, snapshot, &mut self.refused);
         }
     }
 

@@ -6,7 +6,7 @@ use super::row::EliteRow;
 use crate::ids::{ChainId, Seed};
 use crate::search::{Random, Seeds};
 
-/// Chooses rows for a chain that runs: the pool's best, unless it is the chain's own, and last a
+/// Chooses rows for a chain that runs: the pool's best, unless it is the chain's own, and a
 /// mate. The mate is drawn among what each of the other chains found best and stalled on, not among
 /// the best rows over all: those are mostly near copies of one another, and a mate that differs is
 /// what brings something new. None while no other chain has found anything: a chain's own rows are
@@ -21,7 +21,10 @@ pub fn reseed(pool: &Pool, chain: ChainId, draw: Seed) -> Option<Seeds> {
         .filter(|&best| pool.best_of(chain) != Some(best));
     let mut random = random(chain, draw);
     let mate = *random.pick(&rows_of_others(pool, chain))?;
-    Some(seeds(best, mate, random))
+    Some(Seeds {
+        best: best.cloned(),
+        mate: mate.clone(),
+    })
 }
 
 /// Chooses rows for a chain whose state was lost and that begins anew: the pool's best and a mate,
@@ -37,7 +40,10 @@ pub fn reseed_lost(pool: &Pool, chain: ChainId, draw: Seed) -> Option<Seeds> {
         of_others
     };
     let mate = *random.pick(&mates)?;
-    Some(seeds(Some(best), mate, random))
+    Some(Seeds {
+        best: Some(best.clone()),
+        mate: mate.clone(),
+    })
 }
 
 fn random(chain: ChainId, draw: Seed) -> Random {
@@ -49,13 +55,6 @@ fn rows_of_others(pool: &Pool, chain: ChainId) -> Vec<&EliteRow> {
         .filter(|(finder, _, _)| *finder != chain)
         .map(|(_, _, row)| row)
         .collect()
-}
-
-fn seeds(best: Option<&EliteRow>, mate: &EliteRow, mut random: Random) -> Seeds {
-    Seeds {
-        rows: best.into_iter().chain([mate]).cloned().collect(),
-        draw: Seed(random.bits()),
-    }
 }
 
 #[cfg(test)]
@@ -70,19 +69,21 @@ mod tests {
         pool.merge(ChainId(0), Found::Best, &row(1, -5.0));
         assert_eq!(reseed(&pool, ChainId(0), Seed(1)), None);
         let lost = reseed_lost(&pool, ChainId(0), Seed(1)).unwrap();
-        assert_eq!(lost.rows, [row(1, -5.0), row(1, -5.0)], "all that is left");
+        let all_that_is_left = Seeds {
+            best: Some(row(1, -5.0)),
+            mate: row(1, -5.0),
+        };
+        assert_eq!(lost, all_that_is_left);
         pool.merge(ChainId(1), Found::Best, &row(2, -7.0));
         pool.merge(ChainId(2), Found::Best, &row(3, -9.0));
         let mut mates = [0; 2];
         for draw in 0..100 {
-            let to_best = reseed(&pool, ChainId(0), Seed(draw)).unwrap().rows;
-            let [mate] = to_best.as_slice() else {
-                panic!("its own row came back: {to_best:?}");
-            };
-            mates[usize::from(mate == &row(3, -9.0))] += 1;
-            let to_another = reseed(&pool, ChainId(1), Seed(draw)).unwrap().rows;
-            assert_eq!(to_another[0], row(1, -5.0));
-            assert_ne!(to_another[1], row(2, -7.0));
+            let to_best = reseed(&pool, ChainId(0), Seed(draw)).unwrap();
+            assert_eq!(to_best.best, None, "its own row came back");
+            mates[usize::from(to_best.mate == row(3, -9.0))] += 1;
+            let to_another = reseed(&pool, ChainId(1), Seed(draw)).unwrap();
+            assert_eq!(to_another.best, Some(row(1, -5.0)));
+            assert_ne!(to_another.mate, row(2, -7.0));
         }
         assert!(mates.iter().all(|&count| count > 20), "{mates:?}");
     }

@@ -39,6 +39,17 @@ impl LogScore {
         (!value.is_nan()).then(|| Self::new(value))
     }
 
+    /// The least difference that counts: gains at or below it count as none.
+    pub const MIN_GAIN: f64 = 1e-9;
+
+    /// Tells whether this score is better than another by more than [`Self::MIN_GAIN`]. What is not
+    /// better may still be larger: use the order to sort, and this to decide whether to change.
+    #[must_use]
+    #[inline]
+    pub fn beats(self, other: Self) -> bool {
+        self.0 > other.0 + Self::MIN_GAIN
+    }
+
     /// Returns the number.
     #[must_use]
     #[inline]

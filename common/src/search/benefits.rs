@@ -17,9 +17,6 @@ pub struct Benefits {
     gaining: Box<[NodeIdx]>,
 }
 
-/// Gains at or below this count as none.
-pub const MIN_GAIN: f64 = 1e-9;
-
 impl Benefits {
     pub(crate) fn new(
         node: NodeIdx,
@@ -28,7 +25,7 @@ impl Benefits {
         gains: Box<[f64]>,
     ) -> Self {
         let mut gaining: Vec<NodeIdx> = NodeIdx::all(gains.len())
-            .filter(|other| gains[other.index()] > MIN_GAIN)
+            .filter(|other| gains[other.index()] > LogScore::MIN_GAIN)
             .collect();
         gaining.sort_by(|a, b| gains[b.index()].total_cmp(&gains[a.index()]).then(a.cmp(b)));
         Self {

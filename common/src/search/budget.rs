@@ -4,7 +4,8 @@ use crate::score::LogScore;
 use std::fmt;
 use std::time::Duration;
 
-/// Limits of a search; whichever is reached first ends it.
+/// Limits of a search; whichever is reached first ends it, and without any it runs until somebody
+/// stops it: see [`Budget::or_default`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Budget {
     /// Time spent searching.
@@ -26,8 +27,7 @@ pub enum Stagnation {
     Time(Duration),
     /// A number of evaluations over all chains.
     Evaluations(u64),
-    /// The time that it took to find the best, at least [`Stagnation::LEAST`]: the rule where no
-    /// budget is given.
+    /// The time that it took to find the best, at least [`Stagnation::LEAST`].
     AsLongAsItTook,
 }
 
@@ -66,11 +66,26 @@ pub struct Spent {
 }
 
 impl Stagnation {
-    /// The least time that the best must have stayed the same under the rule without a budget.
+    /// The least time that the best must have stayed the same where the limit is the time that it
+    /// took to find it.
     pub const LEAST: Duration = Duration::from_secs(10);
 }
 
 impl Budget {
+    /// Returns the budget of a person who gives these limits: without any, a search stops when the
+    /// best has not improved for as long as it took to find it. Called where a search is asked for,
+    /// nowhere else.
+    #[must_use]
+    pub fn or_default(self) -> Self {
+        if self != Self::default() {
+            return self;
+        }
+        Self {
+            stagnation: Some(Stagnation::AsLongAsItTook),
+            ..self
+        }
+    }
+
     /// Returns why the search is over, if it is.
     #[must_use]
     pub fn reached(&self, spent: &Spent) -> Option<StoppedBy> {
@@ -97,7 +112,7 @@ impl Budget {
         }
         let (_, found_at, found_after) = best?;
         let since = spent.time.saturating_sub(found_at);
-        let stagnated = match self.effective_stagnation()? {
+        let stagnated = match self.stagnation? {
             Stagnation::Time(limit) => since >= limit,
             Stagnation::Evaluations(limit) => {
                 spent.evaluations.saturating_sub(found_after) >= limit
@@ -105,18 +120,6 @@ impl Budget {
             Stagnation::AsLongAsItTook => since >= Stagnation::LEAST.max(found_at),
         };
         stagnated.then_some(StoppedBy::Stagnation)
-    }
-
-    /// Returns the stagnation rule in force: without any limit of its own a search stops when the
-    /// best has not improved for as long as it took to find it.
-    #[must_use]
-    pub fn effective_stagnation(&self) -> Option<Stagnation> {
-        let open_ended = self.time.is_none()
-            && self.iterations.is_none()
-            && self.evaluations.is_none()
-            && self.target.is_none();
-        self.stagnation
-            .or(open_ended.then_some(Stagnation::AsLongAsItTook))
     }
 
     /// Returns how many evaluations are left, where they are limited.
@@ -139,7 +142,7 @@ impl Budget {
         let by_time = self.time.map(|limit| limit.saturating_sub(spent.time));
         let by_stagnation = spent.best.and_then(|(_, found_at, _)| {
             let since = spent.time.saturating_sub(found_at);
-            match self.effective_stagnation()? {
+            match self.stagnation? {
                 Stagnation::Time(limit) => Some(limit.saturating_sub(since)),
                 Stagnation::AsLongAsItTook => {
                     Some(Stagnation::LEAST.max(found_at).saturating_sub(since))
@@ -264,10 +267,21 @@ mod tests {
 
     #[test]
     fn without_a_budget_the_search_waits_as_long_as_the_best_took() {
-        let open = Budget::default();
+        let open = Budget::default().or_default();
         assert_eq!(open.reached(&spent(9, 0)), None);
         assert_eq!(open.reached(&spent(10, 0)), Some(StoppedBy::Stagnation));
         assert_eq!(open.reached(&spent(59, 30)), None);
         assert_eq!(open.reached(&spent(60, 30)), Some(StoppedBy::Stagnation));
+    }
+
+    #[test]
+    fn a_limit_of_ones_own_keeps_the_default_away_and_none_at_all_is_endless() {
+        let limited = Budget {
+            iterations: Some(8),
+            ..Budget::default()
+        };
+        assert_eq!(limited.or_default(), limited);
+        assert_eq!(Budget::default().reached(&spent(1 << 40, 0)), None);
+        assert_eq!(Budget::default().time_left(&spent(1, 0)), None);
     }
 }

@@ -1,9 +1,9 @@
 //! What every search is to the rest of the system: a chain that makes one step at a time, reports
 //! the rows that it finds, and may take seeds from others.
 
-use super::benefits::MIN_GAIN;
 use super::position::Position;
 use super::problem::{Evaluator, OutOfBudget};
+use super::saved::{Fields, SavedChain, StateKind, UnfitState};
 use crate::elite::{EliteRow, Found};
 use crate::ids::Seed;
 use crate::random::Random;
@@ -12,7 +12,16 @@ use crate::score::LogScore;
 /// A search in progress. It owns its generator; same seed, same trace.
 pub trait Chain: Send {
     /// Makes one step: an iteration of the paper's walk, an episode of the default search.
-    fn step(&mut self) -> StepOutcome;
+    fn step(&mut self) -> StepOutcome {
+        let made = self.try_step();
+        self.core_mut().count_step(made)
+    }
+
+    /// Makes one step without counting it.
+    ///
+    /// # Errors
+    /// If the evaluation limit does not reach for it.
+    fn try_step(&mut self) -> Result<StepOutcome, OutOfBudget>;
 
     /// Returns what every chain has.
     fn core(&self) -> &ChainCore;
@@ -31,8 +40,16 @@ pub trait Chain: Send {
         drop(seeds);
     }
 
-    /// Returns everything needed to go on exactly as if the chain had never stopped.
-    fn save(&self) -> SavedChain;
+    /// Returns everything needed to resume exactly as if the chain had never stopped.
+    fn save(&self) -> SavedChain {
+        self.core().save(self.kind(), self.save_own())
+    }
+
+    /// Returns which search's state is stored.
+    fn kind(&self) -> StateKind;
+
+    /// Returns what is stored beside what every chain has.
+    fn save_own(&self) -> Fields;
 }
 
 /// What every chain has: its way to scores, its generator, its best row and its counters.
@@ -65,10 +82,23 @@ pub enum StepOutcome {
 /// Rows of others for a chain: theta-transfer across chains and machines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seeds {
-    /// Elite rows of other chains: the best there is, unless it is the chain's own, and a mate.
-    pub rows: Vec<EliteRow>,
-    /// What random choices about them start from, drawn from the search's seed.
-    pub draw: Seed,
+    /// The best row there is, unless the chain has found it itself.
+    pub best: Option<EliteRow>,
+    /// A row of another chain, drawn among those that they found best or stalled on.
+    pub mate: EliteRow,
+}
+
+impl Seeds {
+    /// Returns the rows: the best there is, then the mate.
+    pub fn rows(&self) -> impl Iterator<Item = &EliteRow> {
+        self.best.iter().chain([&self.mate])
+    }
+
+    /// Returns how many rows there are.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        1 + u64::from(self.best.is_some())
+    }
 }
 
 /// What became of the seeds that a chain was given.
@@ -81,34 +111,6 @@ pub struct SeedCounts {
     /// Rows of other chains that became the current row, or that a new run began from.
     pub made_current: u64,
 }
-
-/// A chain's state for storing: plain numbers and rows whose meaning is the search's own.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct SavedChain {
-    /// State of the generator.
-    pub random: [u64; 4],
-    /// Steps made.
-    pub iterations: u64,
-    /// Evaluations asked for.
-    pub evaluations: u64,
-    /// Evaluations counted from the data.
-    pub computed: u64,
-    /// What became of seeds.
-    pub seeds: SeedCounts,
-    /// The best row.
-    pub best: Option<EliteRow>,
-    /// Further structures with their scores.
-    pub rows: Vec<EliteRow>,
-    /// Whole numbers.
-    pub integers: Vec<u64>,
-    /// Other numbers.
-    pub numbers: Vec<f64>,
-}
-
-/// The stored state does not fit the search that should go on from it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the stored chain does not fit this search")]
-pub struct UnfitState;
 
 impl ChainCore {
     /// How many rows wait to be reported at most; older ones go first.
@@ -128,7 +130,7 @@ impl ChainCore {
         }
     }
 
-    /// Goes on from a stored state; the best row is reported again.
+    /// Resumes from a stored state; the best row is reported again.
     #[must_use]
     pub fn resume(mut evaluator: Evaluator, saved: &SavedChain) -> Self {
         evaluator.resume(saved.evaluations, saved.computed);
@@ -143,41 +145,29 @@ impl ChainCore {
         }
     }
 
-    /// Stands again where a stored chain stood: on its only row, or nowhere yet.
+    /// Stands again where a stored chain stood, or nowhere yet: see [`save_position`].
     ///
     /// # Errors
-    /// If the rows are not those of a chain that stores its current network alone.
-    pub fn stand_again(&mut self, rows: &[EliteRow]) -> Result<Option<Position>, UnfitState> {
-        match rows {
-            [] => Ok(None),
-            [current] => Position::stand_again(current, &mut self.evaluator).map(Some),
-            _ => Err(UnfitState),
-        }
+    /// If the stored row does not fit this problem.
+    pub fn stand_again(&mut self, own: &Fields) -> Result<Option<Position>, UnfitState> {
+        own.row("current")?
+            .map(|current| Position::stand_again(current, &mut self.evaluator))
+            .transpose()
     }
 
-    /// Returns what is stored of a chain that stands on one network: nothing of it where a budget
-    /// has just ended in the middle of its sweep.
+    /// Returns the state for storing: what every chain has, and the search's own.
     #[must_use]
-    pub fn save_standing(&self, position: Option<&Position>, integers: Vec<u64>) -> SavedChain {
-        let current = position.filter(|position| position.is_fresh());
+    pub fn save(&self, kind: StateKind, own: Fields) -> SavedChain {
         SavedChain {
-            rows: current.map(Position::row).into_iter().collect(),
-            integers,
-            ..self.save()
-        }
-    }
-
-    /// Returns what is common to all stored chains.
-    #[must_use]
-    pub fn save(&self) -> SavedChain {
-        SavedChain {
+            search: kind.search.into(),
+            version: kind.version,
             random: self.random.state(),
             iterations: self.iterations,
             evaluations: self.evaluator.evaluations(),
             computed: self.evaluator.computed(),
             seeds: self.seeds,
             best: self.best.clone(),
-            ..SavedChain::default()
+            own,
         }
     }
 
@@ -192,7 +182,7 @@ impl ChainCore {
         let better = self
             .best
             .as_ref()
-            .is_none_or(|best| score.value() > best.score.value() + MIN_GAIN);
+            .is_none_or(|best| score.beats(best.score));
         if better {
             self.best = Some(row());
             self.best_is_new = true;
@@ -239,4 +229,12 @@ impl ChainCore {
         }
         finds
     }
+}
+
+/// Returns what is stored of a chain that stands on one network: nothing of it where a budget has
+/// just ended in the middle of its sweep.
+#[must_use]
+pub(crate) fn save_position(position: Option<&Position>) -> Fields {
+    let current = position.filter(|position| position.is_fresh());
+    Fields::default().with_rows("current", current.map(Position::row))
 }

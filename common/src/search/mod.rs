@@ -11,18 +11,22 @@ mod params;
 mod position;
 mod problem;
 pub mod rlbayes;
+mod saved;
 mod settings;
 
 pub use crate::random::Random;
+pub use benefits::Benefits;
 pub(crate) use benefits::family_hash;
-pub use benefits::{Benefits, MIN_GAIN};
 pub use budget::{Budget, Spent, Stagnation, StoppedBy};
-pub use chain::{Chain, ChainCore, SavedChain, SeedCounts, Seeds, StepOutcome, UnfitState};
+pub(crate) use chain::save_position;
+pub use chain::{Chain, ChainCore, SeedCounts, Seeds, StepOutcome};
 pub use constraints::{ConstraintError, ConstraintList, Constraints, NamedConstraints};
 pub use operation::Operation;
 pub use params::{ParamError, SearchSpec};
 pub use position::Position;
 pub use problem::{Evaluator, OutOfBudget, Problem};
+pub(crate) use saved::Lists;
+pub use saved::{Fields, Name, SavedChain, StateKind, UnfitState};
 pub use settings::SettingsError;
 
 #[cfg(test)]

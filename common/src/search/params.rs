@@ -4,10 +4,11 @@ use super::baseline::{Annealing, AnnealingParams, Football, FootballParams};
 use super::baseline::{Genetic, GeneticParams, HillClimbing, HillClimbingParams};
 use super::baseline::{Particles, ParticlesParams, Tabu, TabuParams, Weeds, WeedsParams};
 use super::benefits::Benefits;
-use super::chain::{Chain, SavedChain, UnfitState};
+use super::chain::Chain;
 use super::paper::{PaperParams, PaperWalk};
 use super::problem::{Evaluator, Problem};
 use super::rlbayes::{ChainRank, RlBayes, RlBayesParams};
+use super::saved::{SavedChain, StateKind, UnfitState};
 use crate::ids::{ChainId, Seed};
 use std::sync::Arc;
 use thiserror::Error;
@@ -156,16 +157,22 @@ impl SearchSpec {
     /// Returns the name as flags and JSON spell it.
     #[must_use]
     pub fn name(&self) -> &'static str {
+        self.kind().search
+    }
+
+    /// Returns what chains of the search are stored as.
+    #[must_use]
+    pub fn kind(&self) -> StateKind {
         match self {
-            Self::RlBayes(_) => "rlbayes",
-            Self::Paper(_) => "paper",
-            Self::HillClimbing(_) => "hc",
-            Self::Tabu(_) => "tabu",
-            Self::Annealing(_) => "sa",
-            Self::Genetic(_) => "ga",
-            Self::Weeds(_) => "iwo",
-            Self::Football(_) => "ftta",
-            Self::Particles(_) => "bnc-pso",
+            Self::RlBayes(_) => RlBayes::KIND,
+            Self::Paper(_) => PaperWalk::KIND,
+            Self::HillClimbing(_) => HillClimbing::KIND,
+            Self::Tabu(_) => Tabu::KIND,
+            Self::Annealing(_) => Annealing::KIND,
+            Self::Genetic(_) => Genetic::KIND,
+            Self::Weeds(_) => Weeds::KIND,
+            Self::Football(_) => Football::KIND,
+            Self::Particles(_) => Particles::KIND,
         }
     }
 
@@ -247,6 +254,7 @@ impl SearchSpec {
         chains: u32,
         saved: &SavedChain,
     ) -> Result<Box<dyn Chain>, UnfitState> {
+        saved.check(self.kind())?;
         let evaluator = self.evaluator(problem);
         let start = problem.start().clone();
         let rank = ChainRank {

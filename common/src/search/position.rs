@@ -2,10 +2,10 @@
 //! local optimum. The climb touches only what changed: a step costs the vectors of one or two
 //! families and a glance at one number a node.
 
-use super::benefits::{Benefits, MIN_GAIN};
-use super::chain::UnfitState;
+use super::benefits::Benefits;
 use super::operation::Operation;
 use super::problem::{Evaluator, OutOfBudget};
+use super::saved::UnfitState;
 use crate::elite::{EliteRow, Structure};
 use crate::graph::{Closure, Dag, ReachScratch};
 use crate::ids::NodeIdx;
@@ -67,14 +67,17 @@ impl Position {
     /// # Errors
     /// If the row is not an acyclic network of this problem.
     pub fn stand_again(row: &EliteRow, evaluator: &mut Evaluator) -> Result<Self, UnfitState> {
-        let dag = row.structure.to_dag().map_err(|_| UnfitState)?;
+        let dag = row
+            .structure
+            .to_dag()
+            .map_err(|_| UnfitState::Field("current"))?;
         if !evaluator.constraints().hold_for(&dag) {
-            return Err(UnfitState);
+            return Err(UnfitState::Field("current"));
         }
         let (evaluations, computed) = (evaluator.evaluations(), evaluator.computed());
         let limit = evaluator.limit();
         evaluator.set_limit(u64::MAX);
-        let position = Self::new(dag, evaluator).map_err(|_| UnfitState);
+        let position = Self::new(dag, evaluator).map_err(|_| UnfitState::Field("current"));
         evaluator.set_limit(limit);
         evaluator.resume(evaluations, computed);
         position
@@ -337,7 +340,7 @@ impl Position {
     fn best_operation(&mut self, random: &mut Random) -> Option<Operation> {
         self.closure.sweep(&self.dag);
         let mut best = Best {
-            gain: MIN_GAIN,
+            gain: LogScore::MIN_GAIN,
             ties: 0,
             operation: None,
         };

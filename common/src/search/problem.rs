@@ -3,18 +3,19 @@
 
 use super::benefits::Benefits;
 use super::constraints::Constraints;
-use crate::data::{Counter, Kernel};
+use crate::data::Kernel;
 use crate::graph::Dag;
 use crate::ids::NodeIdx;
 use crate::score::{Additions, BoundedCache, CacheStatistics, FamilyKey, FamilyPacker};
-use crate::score::{LogScore, Scorer};
+use crate::score::{LocalScore, LogScore, Scratch};
 use std::sync::Arc;
 use thiserror::Error;
 
-/// A table, a score and constraints, ready to be searched by any number of chains.
+/// A score of some data and constraints, ready to be searched by any number of chains.
 #[derive(Debug)]
 pub struct Problem {
-    scorer: Scorer,
+    scorer: Box<dyn LocalScore>,
+    is_score_equivalent: bool,
     constraints: Constraints,
     start: Dag,
     packer: FamilyPacker,
@@ -31,14 +32,20 @@ impl Problem {
     /// Puts a scorer, constraints and the network to start from together, with `cache_bytes` of
     /// memory for all caches. The start must keep the constraints.
     #[must_use]
-    pub fn new(scorer: Scorer, constraints: Constraints, start: Dag, cache_bytes: usize) -> Self {
+    pub fn new(
+        scorer: impl LocalScore + 'static,
+        constraints: Constraints,
+        start: Dag,
+        cache_bytes: usize,
+    ) -> Self {
         debug_assert!(
             constraints.hold_for(&start),
             "the start keeps the constraints"
         );
-        let packer = FamilyPacker::new(scorer.table().nodes());
+        let packer = FamilyPacker::new(scorer.nodes());
         Self {
-            scorer,
+            is_score_equivalent: scorer.spec().name().is_score_equivalent(),
+            scorer: Box::new(scorer),
             constraints,
             start,
             packer,
@@ -47,10 +54,10 @@ impl Problem {
         }
     }
 
-    /// Returns the scorer.
+    /// Returns the score.
     #[must_use]
-    pub fn scorer(&self) -> &Scorer {
-        &self.scorer
+    pub fn scorer(&self) -> &dyn LocalScore {
+        &*self.scorer
     }
 
     /// Returns the constraints.
@@ -68,7 +75,7 @@ impl Problem {
     /// Returns the number of variables.
     #[must_use]
     pub fn nodes(&self) -> usize {
-        self.scorer.table().nodes()
+        self.scorer.nodes()
     }
 
     /// Returns how the caches did: local scores, and benefit vectors.
@@ -83,7 +90,7 @@ impl Problem {
 #[derive(Debug)]
 pub struct Evaluator {
     problem: Arc<Problem>,
-    counter: Counter,
+    scratch: Scratch,
     candidates: Vec<NodeIdx>,
     family: Vec<NodeIdx>,
     evaluations: u64,
@@ -98,7 +105,7 @@ impl Evaluator {
     pub fn new(problem: Arc<Problem>) -> Self {
         Self {
             problem,
-            counter: Counter::default(),
+            scratch: Scratch::default(),
             candidates: Vec::new(),
             family: Vec::new(),
             evaluations: 0,
@@ -131,7 +138,7 @@ impl Evaluator {
     /// Tells whether equivalent networks have equal scores.
     #[must_use]
     pub fn is_score_equivalent(&self) -> bool {
-        self.problem.scorer.spec().name().is_score_equivalent()
+        self.problem.is_score_equivalent
     }
 
     /// Returns how many local scores were asked for, cached or not.
@@ -233,8 +240,8 @@ impl Evaluator {
                 node,
                 parents,
                 request,
-                &mut self.counter,
-                |candidate, score| {
+                &mut self.scratch,
+                &mut |candidate, score| {
                     if let Some(score) = score {
                         counted += 1;
                         gains[candidate.index()] = score;
@@ -268,7 +275,7 @@ impl Evaluator {
         let score = self
             .problem
             .scorer
-            .local(node, parents, &mut self.counter)
+            .local(node, parents, &mut self.scratch)
             .value();
         if let Some(key) = key {
             self.problem.scores.insert(key, score, 0);

@@ -65,7 +65,7 @@ pub(crate) fn exhaustive_optimum(problem: &Problem) -> LogScore {
     let pairs: Vec<(NodeIdx, NodeIdx)> = NodeIdx::all(n)
         .flat_map(|a| NodeIdx::all(n).filter(move |&b| a < b).map(move |b| (a, b)))
         .collect();
-    let mut counter = crate::data::Counter::default();
+    let mut scratch = crate::score::Scratch::default();
     (0..3usize.pow(u32::try_from(pairs.len()).unwrap()))
         .filter_map(|mut code| {
             let mut edges = Vec::new();
@@ -80,7 +80,7 @@ pub(crate) fn exhaustive_optimum(problem: &Problem) -> LogScore {
             Dag::from_edges(n, edges).ok()
         })
         .filter(|dag| problem.constraints().hold_for(dag))
-        .map(|dag| problem.scorer().structure(&dag, &mut counter))
+        .map(|dag| problem.scorer().structure(&dag, &mut scratch))
         .max()
         .unwrap()
 }

@@ -4,6 +4,7 @@ use super::baseline::HillClimbingParams;
 use super::test_tables::*;
 use super::*;
 use crate::ids::{ChainId, Seed};
+use crate::score::LogScore;
 use std::sync::Arc;
 
 fn specs() -> [SearchSpec; 9] {
@@ -112,7 +113,7 @@ fn reported_scores_are_those_of_the_definition() {
                 crate::score::by_definition::structure(&table, problem.scorer().spec(), &dag);
             let fast = problem
                 .scorer()
-                .structure(&dag, &mut crate::data::Counter::default());
+                .structure(&dag, &mut crate::score::Scratch::default());
             assert_eq!(row.score, fast, "{}", spec.name());
             assert!((row.score.value() - slow.value()).abs() < 1e-6);
         }
@@ -200,7 +201,7 @@ fn different_seeds_differ_and_the_same_seed_does_not() {
         // The generators' states differ anyway; so must the networks that they lead to.
         let networks = |seed| {
             let ends = trace(seed).into_iter();
-            ends.map(|end| (end.best, end.rows)).collect::<Vec<_>>()
+            ends.map(|end| (end.best, end.own.rows)).collect::<Vec<_>>()
         };
         assert!(
             (2..6).any(|seed| networks(seed) != networks(1)),
@@ -234,7 +235,10 @@ fn incremental_positions_equal_a_fresh_one_after_any_operations() {
             position.climb(&mut evaluator, &mut random).unwrap();
             for number in 0..Operation::count(10) {
                 let gain = position.legal_gain(Operation::from_number(number, 10));
-                assert!(gain.is_none_or(|gain| gain <= MIN_GAIN), "a local optimum");
+                assert!(
+                    gain.is_none_or(|gain| gain <= LogScore::MIN_GAIN),
+                    "a local optimum"
+                );
             }
             position.mark();
             marked = position.row();

@@ -6,6 +6,7 @@ use rlbayes_common::elite::Keying;
 use rlbayes_common::ids::{Incarnation, Seed};
 use rlbayes_common::search::Budget;
 use std::io;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// A disk that can be told to refuse.
 #[derive(Debug)]
@@ -90,8 +91,7 @@ fn a_stop_that_is_not_stored_is_not_acknowledged() {
     let (event_loop, handle, published) = EventLoop::new(
         State::new(plan()),
         Some(journal),
-        Writing::Inline,
-        Arc::default(),
+        Blocking::Inline,
         &mut observer,
     );
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -123,6 +123,6 @@ fn a_stop_that_is_not_stored_is_not_acknowledged() {
         let shutdown = async {
             let _ = is_done.await;
         };
-        tokio::join!(event_loop.run(Until::Told, shutdown), asks)
+        tokio::join!(event_loop.run(Until::Shutdown, shutdown), asks)
     });
 }

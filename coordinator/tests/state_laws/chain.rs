@@ -55,7 +55,7 @@ impl Chain {
     }
 
     fn give(&mut self, seeds: Option<&Seeds>) {
-        for row in seeds.iter().flat_map(|seeds| &seeds.rows) {
+        for row in seeds.iter().flat_map(|seeds| seeds.rows()) {
             let key = row.structure.own_key().0;
             let part = u64::from_le_bytes(key[..8].try_into().unwrap());
             self.state = Seed(self.state).mix(part).0;

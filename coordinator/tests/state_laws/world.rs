@@ -61,11 +61,7 @@ fn plan(pace: Pace) -> SearchPlan {
     SearchPlan {
         chains: ChainCount::Fixed(CHAINS),
         seed: Seed(1),
-        // One that is never reached; none at all would end a search that stagnates.
-        budget: Budget {
-            iterations: Some(u64::MAX),
-            ..Budget::default()
-        },
+        budget: Budget::default(),
         pace,
         keying: Keying::ByClass,
         cooperation: Cooperation::On,

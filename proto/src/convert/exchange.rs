@@ -14,10 +14,10 @@ use rlbayes_common::search::{SeedCounts, StoppedBy};
 use std::time::Duration;
 
 const MOST_CHAINS: usize = 65_536;
-/// How long a worker's name may be.
+/// Maximum length of a worker's host name.
 pub const MOST_HOST_BYTES: usize = 255;
 const MOST_VERSION_BYTES: usize = 64;
-/// How many threads a worker may have.
+/// Maximum number of threads of a worker.
 pub const MOST_THREADS: u32 = 65_536;
 
 /// Writes a worker's introduction.
@@ -73,7 +73,7 @@ fn search_id_to_wire(search: Option<SearchId>) -> bytes::Bytes {
     search.map_or_else(bytes::Bytes::new, |id| id.0.to_vec().into())
 }
 
-/// Writes an exchange; of states only their names travel.
+/// Writes an exchange; of chain states it holds the digests only.
 #[must_use]
 pub fn exchange_to_wire(search: SearchId, exchange: &Exchange) -> v1::ExchangeRequest {
     v1::ExchangeRequest {
@@ -86,7 +86,8 @@ pub fn exchange_to_wire(search: SearchId, exchange: &Exchange) -> v1::ExchangeRe
     }
 }
 
-/// Reads an exchange. `row` reads and checks rows; `state` finds states that were uploaded.
+/// Reads an exchange. `row` reads and checks a row, or leaves it out; `state` finds states that were
+/// uploaded.
 ///
 /// # Errors
 /// If a field is out of range, or a state was not uploaded.
@@ -166,7 +167,7 @@ pub fn report_bytes(report: &ChainReport) -> usize {
 /// Takes items from the front of a list for as long as they fit [`MAX_LIST_BYTES`]; one always
 /// does.
 pub fn fitting<T: Message>(items: impl Iterator<Item = T>) -> Vec<T> {
-    // What says which field it is, and its length.
+    // The field's tag and its length.
     const BESIDES: usize = 6;
     let mut bytes = 0;
     let mut taken = Vec::new();
@@ -226,7 +227,7 @@ fn counters_to_wire(counters: ChainCounters) -> v1::Counters {
 }
 
 fn counters_from_wire(counters: v1::Counters) -> ChainCounters {
-    // No chain counts this far; a liar can't overflow a sum of all chains.
+    // No chain counts this far; made-up counters can't overflow the sum over all chains.
     const MOST: u64 = 1 << 46;
     let most = |number: u64| number.min(MOST);
     ChainCounters {
@@ -241,7 +242,9 @@ fn counters_from_wire(counters: v1::Counters) -> ChainCounters {
     }
 }
 
-fn statistics_to_wire(statistics: WorkerStatistics) -> v1::WorkerStatistics {
+/// Writes how a worker is doing.
+#[must_use]
+pub fn statistics_to_wire(statistics: WorkerStatistics) -> v1::WorkerStatistics {
     v1::WorkerStatistics {
         cache_hits: statistics.cache_hits,
         cache_misses: statistics.cache_misses,
@@ -306,8 +309,8 @@ pub fn order_from_wire(order: &v1::ChainOrder, nodes: usize) -> Result<ChainOrde
     })
 }
 
-/// Writes a reply: as many answers and orders as fit. Who misses an answer asks again, and orders
-/// are told until they are taken up.
+/// Writes a reply: as many answers and orders as fit. A worker that misses an answer asks again, and
+/// orders are repeated until the worker reports on them.
 #[must_use]
 pub fn reply_to_wire(reply: &Reply, refused: Vec<String>) -> v1::ExchangeReply {
     let answers = reply.answers.iter();

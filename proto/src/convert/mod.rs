@@ -7,9 +7,11 @@ mod search;
 pub use exchange::{
     MOST_HOST_BYTES, MOST_THREADS, exchange_from_wire, exchange_to_wire, find_bytes, fitting,
     hello_from_wire, hello_to_wire, order_from_wire, order_to_wire, reply_from_wire, reply_to_wire,
-    report_bytes,
+    report_bytes, statistics_to_wire,
 };
-pub use rows::{row_digest, row_from_wire, row_to_wire, seeds_from_wire, seeds_to_wire};
+pub use rows::{
+    dag_from_wire, row_digest, row_from_wire, row_to_wire, seeds_from_wire, seeds_to_wire,
+};
 pub use search::{check_description, description_from_wire, description_to_wire};
 
 use thiserror::Error;

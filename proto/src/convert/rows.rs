@@ -4,12 +4,12 @@ use super::{WireError, at_most};
 use crate::v1;
 use bytes::Bytes;
 use rlbayes_common::elite::{EliteRow, Structure};
-use rlbayes_common::ids::{NodeIdx, Seed};
+use rlbayes_common::graph::Dag;
+use rlbayes_common::ids::NodeIdx;
 use rlbayes_common::score::LogScore;
 use rlbayes_common::search::Seeds;
 
 const MOST_EDGES: usize = 65_536;
-const MOST_SEEDS: usize = 8;
 pub(super) const EDGE_BYTES: usize = 4;
 
 /// Writes a row.
@@ -26,10 +26,20 @@ pub fn row_to_wire(row: &EliteRow) -> v1::Row {
 /// # Errors
 /// If it is not a network over these variables, in order.
 pub fn row_from_wire(row: &v1::Row, nodes: usize) -> Result<EliteRow, WireError> {
+    let (dag, score) = dag_from_wire(row, nodes)?;
+    let structure = Structure::of(&dag);
+    Ok(EliteRow { structure, score })
+}
+
+/// Reads a row as the graph that it describes and the score that the sender claims.
+///
+/// # Errors
+/// If it is not a network over `nodes` variables, in order.
+pub fn dag_from_wire(row: &v1::Row, nodes: usize) -> Result<(Dag, LogScore), WireError> {
     let score = LogScore::checked(row.score).ok_or(WireError::Score)?;
     let edges = edges_from_wire(&row.edges, nodes)?;
-    let structure = Structure::from_edges(nodes, edges).map_err(|_| WireError::Cycle)?;
-    Ok(EliteRow { structure, score })
+    let dag = Dag::from_edges(nodes, edges).map_err(|_| WireError::Cycle)?;
+    Ok((dag, score))
 }
 
 /// Names a row by its bytes: the same name, the same row.
@@ -93,23 +103,23 @@ pub(super) fn edges_from_wire(
 #[must_use]
 pub fn seeds_to_wire(seeds: &Seeds) -> v1::Seeds {
     v1::Seeds {
-        rows: seeds.rows.iter().map(row_to_wire).collect(),
-        draw: seeds.draw.0,
+        best: seeds.best.as_ref().map(row_to_wire),
+        mate: Some(row_to_wire(&seeds.mate)),
     }
 }
 
 /// Reads seeds.
 ///
 /// # Errors
-/// If there are too many rows, or one is not a network.
+/// If the mate is missing, or a row is not a network.
 pub fn seeds_from_wire(seeds: &v1::Seeds, nodes: usize) -> Result<Seeds, WireError> {
-    at_most("seeds", seeds.rows.len(), MOST_SEEDS)?;
+    let mate = seeds.mate.as_ref().ok_or(WireError::Missing("mate"))?;
     Ok(Seeds {
-        rows: seeds
-            .rows
-            .iter()
+        best: seeds
+            .best
+            .as_ref()
             .map(|row| row_from_wire(row, nodes))
-            .collect::<Result<_, _>>()?,
-        draw: Seed(seeds.draw),
+            .transpose()?,
+        mate: row_from_wire(mate, nodes)?,
     })
 }

@@ -53,7 +53,7 @@ pub fn description_to_wire(search: &SearchDescription) -> v1::Search {
     }
 }
 
-/// Checks that workers can be told of a search.
+/// Checks that a search can be sent to workers.
 ///
 /// # Errors
 /// If its constraints are too many, or too large for a message.

@@ -1,9 +1,10 @@
 //! Chains on disk: one snapshot a file, by write and rename, and a note that says which search they
 //! belong to. A file that can't be read is set aside.
 
+use crate::identity::{Difference, Settings, difference};
 use rlbayes_common::exchange::Snapshot;
 use rlbayes_common::failpoint;
-use rlbayes_common::identity::{Settings, difference};
+
 use rlbayes_common::ids::ChainId;
 use rlbayes_common::io::{HALF_WRITTEN, set_aside, write_whole};
 use rlbayes_common::search::SavedChain;
@@ -25,7 +26,7 @@ pub enum Belongs {
     /// This search's.
     Here,
     /// Another search's, and what differs.
-    Elsewhere(String),
+    Elsewhere(Difference),
     /// Nothing tells.
     Unknown,
 }
@@ -139,6 +140,18 @@ impl ChainFolder {
         Ok(())
     }
 
+    /// Writes a chain; a disk that refuses is logged once and remembered in `refused`.
+    pub fn keep(&self, chain: ChainId, snapshot: &Snapshot, refused: &mut bool) {
+        match self.write(chain, snapshot) {
+            Ok(()) => *refused = false,
+            Err(error) => {
+                if !std::mem::replace(refused, true) {
+                    tracing::warn!(%error, "the state cannot be saved; the search continues");
+                }
+            }
+        }
+    }
+
     /// Removes a chain.
     ///
     /// # Errors
@@ -169,6 +182,7 @@ impl ChainFolder {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rlbayes_common::search::Fields;
     use rlbayes_common::snapshot::encode_chain;
 
     fn settings(seed: &str) -> Settings {
@@ -178,7 +192,7 @@ mod tests {
     fn chain(iterations: u64) -> SavedChain {
         SavedChain {
             iterations,
-            integers: vec![1, 2, 3],
+            own: Fields::default().with_integers("some", [1, 2, 3]),
             ..SavedChain::default()
         }
     }
@@ -197,7 +211,9 @@ mod tests {
         let folder = ChainFolder::open(place.path()).unwrap();
         assert_eq!(folder.belongs_to(&settings("1")), Belongs::Here);
         let elsewhere = folder.belongs_to(&settings("2"));
-        assert!(matches!(elsewhere, Belongs::Elsewhere(text) if text.contains("seed")));
+        assert!(
+            matches!(elsewhere, Belongs::Elsewhere(difference) if difference.to_string().contains("seed"))
+        );
         let read = folder.read(3, |warning| panic!("{warning}"));
         assert_eq!(
             read.into_iter().collect::<Vec<_>>(),

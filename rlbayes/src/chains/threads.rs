@@ -71,7 +71,7 @@ struct Thread {
     chains: usize,
 }
 
-/// What a thread is told. Chains have at most one report out, so what waits here is bounded by the
+/// What a thread is sent. Chains have at most one report out, so what waits here is bounded by the
 /// number of chains.
 enum Message {
     Run(Box<RunningChain>),
@@ -279,7 +279,7 @@ impl<S: ReportSink> Work<S> {
         }
     }
 
-    /// Takes what has come; waits where there is nothing else to do. Tells whether to go on.
+    /// Takes what has come; waits where there is nothing else to do. Tells whether to continue.
     fn take_messages(&mut self) -> bool {
         if !self.chains.iter().any(RunningChain::is_ready) {
             if self.pace == Pace::Lockstep {

@@ -1,10 +1,10 @@
-//! Workers come, go and are lost, chains change hands, and a search ends.
+//! Workers join, leave and are lost, chains are reassigned, and a search ends.
 
 use super::chains::{ChainState, Held};
 use super::command::{Command, WorkerChange};
 use super::membership::{Entered, Move};
 use super::plan::{ChainCount, Snapshots};
-use super::{LAST_REPORTS, MAX_CHAINS, STORE_PROGRESS_EVERY, State, Stopped};
+use super::{LAST_REPORTS, MAX_CHAINS, Phase, STORE_PROGRESS_EVERY, State};
 use rlbayes_common::exchange::{ChainReport, ChainStatus, Exchange, Hello, Origin, Pace};
 use rlbayes_common::ids::{ChainId, WorkerId};
 use rlbayes_common::search::StoppedBy;
@@ -20,15 +20,15 @@ impl State {
             self.end_worker(now, before, WorkerChange::Replaced, commands);
         }
         if let Some(before) = hello.replaces {
-            self.members.heard_of(before);
+            self.members.stop_awaiting(before);
         }
-        if self.stopped.is_some() {
-            // There is nothing left to do for it; the reply says so, and brings the last report.
-            // What it ran in a round that is not over goes to others.
+        if !self.is_running() {
+            // There is nothing left to do for this worker; the reply says so. Chains that it ran in a
+            // round that is not over are reassigned.
             self.rebalance(&[]);
             return;
         }
-        self.members.heard_of(hello.incarnation);
+        self.members.stop_awaiting(hello.incarnation);
         let Some((worker, entered)) = self.members.enter(now, self.plan.lease, hello) else {
             return;
         };
@@ -41,8 +41,8 @@ impl State {
             self.searching_since = Some(now);
         }
         if let ChainCount::PerThread(each) = self.plan.chains {
-            // After the loss of the coordinator's disk, workers know chains that it does not: no
-            // more than they were ever given.
+            // After the loss of the coordinator's disk, workers know chains that it does not; accept
+            // no more than a worker can have been given.
             let most = hello.threads.saturating_mul(each) as usize;
             for &chain in hello.chains.iter().take(most) {
                 if chain.0 < MAX_CHAINS {
@@ -61,7 +61,7 @@ impl State {
     pub(super) fn leave(&mut self, now: Duration, exchange: Exchange, commands: &mut Vec<Command>) {
         self.exchanges += 1;
         let worker = exchange.worker;
-        self.members.heard_of(exchange.incarnation);
+        self.members.stop_awaiting(exchange.incarnation);
         let takes_part = self.members.renew(
             now,
             self.plan.lease,
@@ -70,7 +70,7 @@ impl State {
             exchange.statistics,
         );
         if self.plan.pace == Pace::Lockstep {
-            // Not a report of the round: the chains as they stand, for a search that goes on later.
+            // Not a report of the round: the chains' present states, for resuming the search.
             for report in exchange.reports {
                 self.keep_last_state(report, commands);
             }
@@ -84,14 +84,18 @@ impl State {
         }
     }
 
-    pub(super) fn keep_last_state(&mut self, report: ChainReport, commands: &mut Vec<Command>) {
+    /// Keeps the state that a lockstep chain was left in, once the search is to end and if the chain
+    /// has not moved since the last barrier.
+    fn keep_last_state(&mut self, report: ChainReport, commands: &mut Vec<Command>) {
         let round = self.rounds.round().0;
+        if self.is_running() {
+            return;
+        }
         let Some(chain) = self.chains.get_mut(&report.chain) else {
             return;
         };
         let untouched = report.sequence == round && chain.counted.sum() == report.counters;
-        if self.stopped.is_some()
-            && untouched
+        if untouched
             && self.plan.snapshots != Snapshots::Never
             && let Some(snapshot) = report.snapshot
         {
@@ -110,7 +114,7 @@ impl State {
         if !overdue.is_empty() {
             self.rebalance(&[]);
         }
-        if self.stopped.is_none()
+        if self.is_running()
             && let Some(reason @ (StoppedBy::Time | StoppedBy::Stagnation)) =
                 self.plan.budget.reached(&self.spent(now))
         {
@@ -124,34 +128,34 @@ impl State {
     }
 
     pub(super) fn stop(&mut self, now: Duration, reason: StoppedBy, commands: &mut Vec<Command>) {
-        if self.stopped.is_some() {
+        if !self.is_running() {
             return;
         }
-        self.stopped = Some(Stopped {
+        self.phase = Phase::Stopping {
             reason,
             since: now,
             in_round: self.plan.pace == Pace::Lockstep,
-        });
+        };
         commands.push(Command::StoreProgress);
         if self.plan.pace == Pace::Free {
             commands.push(Command::Halt);
         }
     }
 
-    /// The search is over once nobody works on it any more, or has for too long.
+    /// Finishes a search that is to end, once no worker is left or they have taken too long.
     pub(super) fn finish(&mut self, now: Duration, commands: &mut Vec<Command>) {
-        let Some(Stopped {
+        let Phase::Stopping {
             reason,
             since,
             in_round,
-        }) = self.stopped
+        } = self.phase
         else {
             return;
         };
-        // A lockstep round is finished, however long it takes, as long as somebody works on it.
-        let hopeless = !in_round && now.saturating_sub(since) >= LAST_REPORTS;
-        if !self.finished && (self.members.alive().next().is_none() || hopeless) {
-            self.finished = true;
+        // A lockstep round is finished, however long it takes, as long as there are workers.
+        let overdue = !in_round && now.saturating_sub(since) >= LAST_REPORTS;
+        if self.members.alive().next().is_none() || overdue {
+            self.phase = Phase::Finished { reason, since };
             self.pause_clock(now);
             commands.push(Command::StoreProgress);
             commands.push(Command::Halt);
@@ -175,7 +179,7 @@ impl State {
                 chain.held = None;
             }
         }
-        self.unconfirmed.retain(|&(by, _)| by != worker);
+        self.pending_orders.retain(|&(by, _)| by != worker);
         commands.push(Command::Worker(worker, change));
         if self.members.alive().next().is_none() {
             self.pause_clock(now);
@@ -189,7 +193,7 @@ impl State {
         }
     }
 
-    /// A chain is done: its worker has time for one that nobody runs.
+    /// After a chain is done: its worker has time for a chain that no worker runs.
     pub(super) fn rebalance_lost(&mut self) {
         let is_lost =
             |chain: &ChainState| chain.held.is_none() && chain.status == ChainStatus::Running;
@@ -198,12 +202,12 @@ impl State {
         }
     }
 
-    /// Gives chains that nobody runs to workers, and evens out who has how many.
+    /// Assigns chains that no worker runs, and balances the number of chains per worker.
     pub(super) fn rebalance(&mut self, wanted: &[(WorkerId, ChainId)]) {
         if !self.has_work() {
             return;
         }
-        // A lockstep chain that has reported stays where it is until the round is over: its
+        // A lockstep chain that has reported stays with its worker until the round is over: the
         // answer goes to the worker that waits for it.
         let holders: BTreeMap<ChainId, Option<WorkerId>> = self
             .chains
@@ -232,30 +236,28 @@ impl State {
             if is_new {
                 self.chains.insert(chain, ChainState::new());
             }
-            let origin = self.origin(chain);
+            let origin = self.draw_origin(chain);
             if let Some(state) = self.chains.get_mut(&chain) {
                 state.started = true;
                 if let Some(before) = state.held.replace(Held { by: to, origin }) {
-                    self.unconfirmed.remove(&(before.by, chain));
+                    self.pending_orders.remove(&(before.by, chain));
                 }
-                self.unconfirmed.insert((to, chain));
+                self.pending_orders.insert((to, chain));
             }
         }
     }
 
-    pub(super) fn origin(&mut self, chain: ChainId) -> Origin {
-        let Some(state) = self.chains.get(&chain) else {
-            return Origin::Start;
+    /// Decides where a chain begins that is given to a worker. Rows of the pool, for a chain whose
+    /// state was lost, are drawn anew each time and counted as sent.
+    fn draw_origin(&mut self, chain: ChainId) -> Origin {
+        let state = self.chains.get(&chain);
+        let origin = match self.plan.pace {
+            Pace::Lockstep => state.and_then(ChainState::barrier),
+            Pace::Free if state.is_some_and(|state| state.started) => {
+                self.seeds_for_lost(chain).map(Origin::Pool)
+            }
+            Pace::Free => None,
         };
-        match (self.plan.pace, &state.snapshot) {
-            (Pace::Lockstep, Some(snapshot)) => Origin::Stored {
-                digest: snapshot.digest(),
-                seeds: state.owed.clone(),
-            },
-            (Pace::Free, _) if state.started => self
-                .seeds_for_lost(chain)
-                .map_or(Origin::Start, Origin::Pool),
-            _ => Origin::Start,
-        }
+        origin.unwrap_or(Origin::Start)
     }
 }

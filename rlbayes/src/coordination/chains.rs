@@ -1,4 +1,4 @@
-//! What the coordinator knows of each chain: what it has done, who runs it, how it was answered.
+//! What the coordinator knows of each chain: its work, the worker that runs it, its last answer.
 
 use rlbayes_common::exchange::{Answer, ChainCounters, ChainStatus, Origin, Snapshot, StoredChain};
 use rlbayes_common::ids::{Incarnation, WorkerId};
@@ -12,10 +12,10 @@ pub(super) struct ChainState {
     pub(super) status: ChainStatus,
     /// How often it was sent seeds: each time has its own draw.
     pub(super) reseeds: u64,
-    /// Whether it was ever given to a worker.
+    /// Whether it was ever assigned to a worker.
     pub(super) started: bool,
     pub(super) held: Option<Held>,
-    /// The last answer, for reports that come again.
+    /// The last answer, for reports that are repeated.
     pub(super) answered: Option<Answered>,
     /// Lockstep: the state at the last barrier.
     pub(super) snapshot: Option<Snapshot>,
@@ -23,26 +23,29 @@ pub(super) struct ChainState {
     pub(super) owed: Option<Seeds>,
 }
 
-/// Who runs a chain.
+/// Which worker runs a chain.
 #[derive(Clone, Debug)]
 pub(super) struct Held {
     pub(super) by: WorkerId,
-    /// Where the worker is told to begin.
+    /// Where the worker begins.
     pub(super) origin: Origin,
 }
 
 /// How a report was answered.
 #[derive(Clone, Debug)]
 pub(super) struct Answered {
-    pub(super) incarnation: Incarnation,
+    /// The worker process that reported; none in lockstep, where the answer belongs to the chain,
+    /// whichever worker runs it.
+    pub(super) incarnation: Option<Incarnation>,
     pub(super) sequence: u64,
     pub(super) answer: Answer,
 }
 
 /// What a chain has done: the maximum for each run in a worker process, summed. Late and repeated
-/// reports can't change the sum.
+/// reports can't change the sum. In lockstep a chain counts for itself, whichever worker runs it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Counted {
+    /// The chain's own counters, in lockstep; else what retired processes have done.
     ended: ChainCounters,
     incarnations: Vec<(Incarnation, ChainCounters)>,
     /// Processes whose work is part of `ended`, oldest first: it must not be added again.
@@ -50,10 +53,15 @@ pub(super) struct Counted {
 }
 
 impl Counted {
-    /// Of how many worker processes late reports still add what is new in them.
+    /// For how many worker processes counters are kept separately, so that late reports still count.
     const INCARNATIONS: usize = 8;
-    /// Of how many earlier ones it is known that they were counted.
+    /// How many earlier processes are remembered, so that their late reports are ignored.
     const RETIRED: usize = 1024;
+
+    /// Takes the chain's own counters and returns what they add.
+    pub(super) fn raise_own(&mut self, to: ChainCounters) -> ChainCounters {
+        raise(&mut self.ended, to)
+    }
 
     /// Takes counters of a worker process and returns what they add.
     pub(super) fn raise(&mut self, by: Incarnation, to: ChainCounters) -> ChainCounters {
@@ -62,10 +70,7 @@ impl Counted {
             .iter_mut()
             .find(|(incarnation, _)| *incarnation == by)
         {
-            let raised = known.max(to);
-            let added = raised.since(*known);
-            *known = raised;
-            return added;
+            return raise(known, to);
         }
         if self.retired.contains(&by) {
             return ChainCounters::default();
@@ -79,7 +84,7 @@ impl Counted {
         to
     }
 
-    /// Notes that a worker process was counted, and how much is not known any more.
+    /// Notes that a worker process is part of the sum and has no counters of its own any more.
     pub(super) fn retire(&mut self, incarnation: Incarnation) {
         if self.retired.len() == Self::RETIRED {
             self.retired.pop_front();
@@ -87,7 +92,7 @@ impl Counted {
         self.retired.push_back(incarnation);
     }
 
-    /// Returns the worker processes of which late reports still count, oldest first.
+    /// Returns the worker processes whose late reports still count, oldest first.
     pub(super) fn incarnations(&self) -> &[(Incarnation, ChainCounters)] {
         &self.incarnations
     }
@@ -105,8 +110,15 @@ impl Counted {
     }
 }
 
+/// Raises counters and returns what that adds.
+fn raise(known: &mut ChainCounters, to: ChainCounters) -> ChainCounters {
+    let before = *known;
+    *known = before.max(to);
+    known.since(before)
+}
+
 impl ChainState {
-    /// A chain that nobody has run yet.
+    /// A chain that has not been run yet.
     pub(super) fn new() -> Self {
         Self {
             counted: Counted::default(),
@@ -120,10 +132,10 @@ impl ChainState {
         }
     }
 
-    /// Goes on with a chain as it stood at a barrier.
-    pub(super) fn stored(stored: StoredChain, counted_by: Incarnation) -> Self {
+    /// Resumes a chain from a barrier.
+    pub(super) fn stored(stored: StoredChain) -> Self {
         let mut counted = Counted::default();
-        counted.raise(counted_by, stored.counters);
+        counted.raise_own(stored.counters);
         Self {
             counted,
             status: stored.status,
@@ -146,18 +158,24 @@ impl ChainState {
         })
     }
 
-    /// Makes the order that its worker may still get begin where the round that is now over ended:
-    /// somebody else may have reported in its place.
+    /// Makes an order that its worker may still get begin at the end of the round that is now over:
+    /// another worker may have reported in its place.
     pub(super) fn renew_origin(&mut self) {
-        if let (Some(held), Some(snapshot)) = (&mut self.held, &self.snapshot) {
-            held.origin = Origin::Stored {
-                digest: snapshot.digest(),
-                seeds: self.owed.clone(),
-            };
+        let barrier = self.barrier();
+        if let (Some(held), Some(barrier)) = (&mut self.held, barrier) {
+            held.origin = barrier;
         }
     }
 
-    /// Tells whether a worker runs it.
+    /// Returns the last barrier as where the chain begins, if its state there is known.
+    pub(super) fn barrier(&self) -> Option<Origin> {
+        Some(Origin::Stored {
+            digest: self.snapshot.as_ref()?.digest(),
+            seeds: self.owed.clone(),
+        })
+    }
+
+    /// Returns whether a worker runs it.
     pub(super) fn is_held_by(&self, worker: WorkerId) -> bool {
         self.held.as_ref().is_some_and(|held| held.by == worker)
     }

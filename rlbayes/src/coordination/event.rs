@@ -6,14 +6,14 @@ use rlbayes_common::search::StoppedBy;
 /// Something that happened.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
-    /// A worker wants to take part.
+    /// A worker wants to join.
     Join(Hello),
     /// A worker reports.
     Exchange(Exchange),
-    /// A worker reports for the last time and gives its chains back.
+    /// A worker sends its last reports and returns its chains.
     Leave(Exchange),
     /// Time has passed.
     Tick,
-    /// Somebody wants the search to end.
+    /// The search is to end.
     Stop(StoppedBy),
 }

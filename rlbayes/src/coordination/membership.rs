@@ -1,5 +1,5 @@
-//! Who takes part: workers with leases, and which of them runs which chain. Nothing here is stored:
-//! after a restart workers join again and bring their chains along.
+//! The members: workers with leases, and which of them runs which chain. Nothing here is stored:
+//! after a restart workers join again and name the chains that they run.
 
 use super::plan::ChainCount;
 use rlbayes_common::exchange::{Hello, WorkerStatistics};
@@ -7,11 +7,11 @@ use rlbayes_common::ids::{ChainId, Incarnation, WorkerId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-/// The most workers that take part at a time.
+/// Maximum number of members at a time.
 pub const MAX_WORKERS: usize = 4096;
-/// The most chains that a search has.
+/// Maximum number of chains of a search.
 pub const MAX_CHAINS: u32 = 65_536;
-/// Of how many workers that left or were lost the status still tells.
+/// How many workers that left or were lost the status still shows.
 const REMEMBERED: usize = 32;
 /// Over how long a worker's speed is measured.
 const RATE_WINDOW: Duration = Duration::from_secs(3);
@@ -21,7 +21,7 @@ const RATE_WINDOW: Duration = Duration::from_secs(3);
 pub(super) struct Membership {
     workers: BTreeMap<WorkerId, Worker>,
     last_id: u64,
-    /// Workers that were lost and may come back.
+    /// Workers that were lost and may rejoin.
     lost: BTreeSet<Incarnation>,
 }
 
@@ -42,7 +42,7 @@ pub(super) struct Worker {
     rate: f64,
 }
 
-/// A change of who runs a chain.
+/// Assigns a chain to another worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Move {
     pub(super) chain: ChainId,
@@ -50,8 +50,7 @@ pub(super) struct Move {
 }
 
 impl Membership {
-    /// Enters a worker, or finds it again by its incarnation; none if there are too many. What it
-    /// was before a restart is over.
+    /// Makes a worker a member, or finds it again by its incarnation; none if there are too many.
     pub(super) fn enter(
         &mut self,
         now: Duration,
@@ -70,7 +69,7 @@ impl Membership {
             self.last_id += 1;
             WorkerId(self.last_id)
         });
-        let evaluations = known.map_or(0, |id| self.workers[&id].evaluations);
+        let evaluations = self.workers.get(&id).map_or(0, |before| before.evaluations);
         self.workers.insert(
             id,
             Worker {
@@ -96,7 +95,7 @@ impl Membership {
         Some((id, entered))
     }
 
-    /// Renews a worker's lease; tells whether it is one that takes part.
+    /// Renews a worker's lease; returns whether it is a member.
     pub(super) fn renew(
         &mut self,
         now: Duration,
@@ -131,7 +130,7 @@ impl Membership {
         }
     }
 
-    /// Takes a worker out.
+    /// Ends a worker's membership.
     pub(super) fn end(&mut self, id: WorkerId) {
         if let Some(worker) = self.workers.get_mut(&id) {
             worker.is_alive = false;
@@ -156,13 +155,13 @@ impl Membership {
         }
     }
 
-    /// Notes that a worker is back, has left, or will never come back.
-    pub(super) fn heard_of(&mut self, incarnation: Incarnation) {
+    /// Notes that a worker is no longer lost: it has rejoined, has left, or was restarted.
+    pub(super) fn stop_awaiting(&mut self, incarnation: Incarnation) {
         self.lost.remove(&incarnation);
     }
 
-    /// Tells whether a worker takes part or was lost and may come back.
-    pub(super) fn any_awaited(&self) -> bool {
+    /// Returns whether there are members, or lost workers that may rejoin.
+    pub(super) fn awaits_any(&self) -> bool {
         self.alive().next().is_some() || !self.lost.is_empty()
     }
 
@@ -174,33 +173,33 @@ impl Membership {
             .collect()
     }
 
-    /// Returns the workers that take part, by number.
+    /// Returns the members, by number.
     pub(super) fn alive(&self) -> impl Iterator<Item = (WorkerId, &Worker)> {
         self.all().filter(|(_, worker)| worker.is_alive)
     }
 
-    /// Returns all workers, those that went included.
+    /// Returns all workers, including those that left or were lost.
     pub(super) fn all(&self) -> impl Iterator<Item = (WorkerId, &Worker)> {
         self.workers.iter().map(|(&id, worker)| (id, worker))
     }
 
-    /// Tells whether a worker takes part under an incarnation.
+    /// Returns whether a worker is a member under an incarnation.
     pub(super) fn has(&self, id: WorkerId, incarnation: Incarnation) -> bool {
         self.workers
             .get(&id)
             .is_some_and(|worker| worker.is_alive && worker.incarnation == incarnation)
     }
 
-    /// Finds a worker that takes part by its incarnation.
+    /// Finds a member by its incarnation.
     pub(super) fn find(&self, incarnation: Incarnation) -> Option<WorkerId> {
         self.alive()
             .find(|(_, worker)| worker.incarnation == incarnation)
             .map(|(id, _)| id)
     }
 
-    /// Decides which chains go to which worker. `holders` are the chains that can run, with who
-    /// has them; `done` says how many a worker has that have nothing left to do, in place of which
-    /// it gets no new ones; chains that `wanted` names for a worker go there if they are free.
+    /// Decides which chains go to which worker. `holders` are the chains that can run, with the
+    /// workers that have them; `done` is the number of a worker's finished chains, which are not
+    /// replaced by new ones; chains that `wanted` names for a worker go there if they are free.
     pub(super) fn rebalance(
         &self,
         count: ChainCount,
@@ -288,7 +287,7 @@ pub(super) enum Entered {
 }
 
 impl Worker {
-    /// Returns evaluations a second of late.
+    /// Returns recent evaluations per second.
     pub(super) fn rate(&self) -> f64 {
         if self.is_alive { self.rate } else { 0.0 }
     }
@@ -400,7 +399,7 @@ mod tests {
         let members = with_threads(&[1, 2]);
         let moves = moves_of(&members, ChainCount::PerThread(2), &[], &[]);
         assert_eq!(moves, [(0, 1), (1, 1), (2, 2), (3, 2), (4, 2), (5, 2)]);
-        // Chains of somebody who left are taken before new ones are made.
+        // Chains of a worker that left are reassigned before new ones are made.
         let moves = moves_of(
             &members,
             ChainCount::PerThread(1),

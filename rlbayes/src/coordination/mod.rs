@@ -21,7 +21,7 @@ pub use event::Event;
 pub use membership::{MAX_CHAINS, MAX_WORKERS};
 pub use plan::{ChainCount, Cooperation, SearchPlan, Snapshots};
 pub use rlbayes_common::exchange::Pace;
-pub use view::{Stage, View, WorkerView};
+pub use view::{CurvePoint, Stage, View, WorkerView};
 
 use chains::ChainState;
 use membership::Membership;
@@ -35,18 +35,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use view::Curve;
 
-/// How long workers have to bring their last reports once the search is over.
+/// How long workers have to send their last reports once the search is to end.
 const LAST_REPORTS: Duration = Duration::from_secs(10);
 
-/// How long workers that lost touch may take to hear of the end: their longest pause between two
-/// tries, a connection and a call.
-const FAREWELL: Duration = Duration::from_secs(20);
+/// How long workers that lost contact may take to reconnect: their longest pause between two
+/// attempts, plus a connection and a call.
+const RECONNECT_WINDOW: Duration = Duration::from_secs(20);
 
 /// How often the progress is stored while nothing else is.
 const STORE_PROGRESS_EVERY: Duration = Duration::from_secs(2);
-
-/// In lockstep a chain's counters are its own, whoever runs it.
-const WHOEVER: Incarnation = Incarnation(0);
 
 /// When the best row was found, and by what.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,7 +56,7 @@ pub struct Record {
     pub evaluations: u64,
 }
 
-/// What was stored of a search: enough to go on with it.
+/// What was stored of a search: enough to resume it.
 #[derive(Clone, Debug)]
 pub struct Stored {
     /// The pool.
@@ -81,10 +78,10 @@ pub struct Progress {
     pub round: Round,
     /// What all chains have done.
     pub counters: ChainCounters,
-    /// What of it worker processes have done that may report again, free-running: a process counts
-    /// up from where it took its chain, before and after the coordinator's restart.
+    /// Free-running: the part of it done by worker processes that may report again. A process counts
+    /// from where it took its chain, across restarts of the coordinator.
     pub incarnations: Vec<(ChainId, Incarnation, ChainCounters)>,
-    /// Processes before these: what they have done is part of the sum, and known no more.
+    /// Processes before these: their counters are part of the sum, and not kept separately.
     pub retired: Vec<(ChainId, Incarnation)>,
     /// Rows sent to chains.
     pub seeds_sent: u64,
@@ -98,22 +95,43 @@ pub enum Refusal {
     /// There are too many workers.
     #[error("there are {MAX_WORKERS} workers already")]
     TooManyWorkers,
-    /// The worker does not take part (any more): it should join again. Its rows were taken.
-    #[error("the worker does not take part; it should join again")]
+    /// The worker is not a member (any more): it should join again. Its rows were taken.
+    #[error("the worker is not a member; it should join again")]
     UnknownWorker,
     /// There is no such chain.
     #[error("there is no chain {0}")]
     UnknownChain(ChainId),
 }
 
-/// The search is to end.
-#[derive(Clone, Copy, Debug)]
-struct Stopped {
-    reason: StoppedBy,
-    /// Since when all that is left to do is to bring the last reports.
-    since: Duration,
-    /// Whether a lockstep round is under way: it is finished first, whoever runs its chains.
-    in_round: bool,
+/// Where a search is between its start and its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// Chains run, or wait for workers to run them.
+    Running,
+    /// The search is to end; workers send their last reports.
+    Stopping {
+        reason: StoppedBy,
+        /// Since when only the last reports are missing.
+        since: Duration,
+        /// Whether a lockstep round is under way: it is finished first.
+        in_round: bool,
+    },
+    /// The search is over and no worker runs its chains any more.
+    Finished {
+        reason: StoppedBy,
+        /// Since when only the last reports were missing.
+        since: Duration,
+    },
+}
+
+impl Phase {
+    /// Returns why the search ends, once it does.
+    fn reason(self) -> Option<StoppedBy> {
+        match self {
+            Self::Running => None,
+            Self::Stopping { reason, .. } | Self::Finished { reason, .. } => Some(reason),
+        }
+    }
 }
 
 /// The state of one search.
@@ -123,24 +141,23 @@ pub struct State {
     pool: Pool,
     chains: BTreeMap<ChainId, ChainState>,
     members: Membership,
-    /// Chains that a worker was given and has not reported on.
-    unconfirmed: BTreeSet<(WorkerId, ChainId)>,
+    /// Orders that a worker has not reported on yet; they are repeated until it does.
+    pending_orders: BTreeSet<(WorkerId, ChainId)>,
     rounds: Rounds,
     record: Option<Record>,
     curve: Curve,
-    /// What was done before a restart, and the sum of everything.
+    /// Work done before a restart, and the sum of all work.
     before: ChainCounters,
     total: ChainCounters,
     seeds_sent: u64,
     exchanges: u64,
-    /// Time spent searching before, and since when somebody searches.
+    /// Search time until the clock was last stopped, and when it was started again.
     searched: Duration,
     searching_since: Option<Duration>,
     snapshots_at: Duration,
     progress_at: Duration,
-    stopped: Option<Stopped>,
-    finished: bool,
-    /// Until when workers that nobody knows of may come: after a restart.
+    phase: Phase,
+    /// After a restart: deadline for workers to rejoin.
     rejoin_deadline: Duration,
 }
 
@@ -159,7 +176,7 @@ impl State {
                 .map(|chain| (ChainId(chain), ChainState::new()))
                 .collect(),
             members: Membership::default(),
-            unconfirmed: BTreeSet::new(),
+            pending_orders: BTreeSet::new(),
             rounds: Rounds::default(),
             record: None,
             curve: Curve::default(),
@@ -171,13 +188,12 @@ impl State {
             searching_since: None,
             snapshots_at: Duration::ZERO,
             progress_at: Duration::ZERO,
-            stopped: None,
-            finished: false,
+            phase: Phase::Running,
             rejoin_deadline: Duration::ZERO,
         }
     }
 
-    /// Takes an event at a time of the coordinator's own clock, and returns what to do.
+    /// Applies an event at a time of the coordinator's own clock, and returns what to do.
     pub fn apply(&mut self, now: Duration, event: Event) -> Vec<Command> {
         let mut commands = Vec::new();
         match event {
@@ -262,29 +278,38 @@ impl State {
     /// Returns why the search ends, once it does.
     #[must_use]
     pub fn stopped_by(&self) -> Option<StoppedBy> {
-        self.stopped.map(|stopped| stopped.reason)
+        self.phase.reason()
     }
 
-    /// Tells whether chains are still to be run: until the end, and in lockstep until the end of
+    /// Returns whether nothing has ended the search.
+    fn is_running(&self) -> bool {
+        self.phase == Phase::Running
+    }
+
+    /// Returns whether chains are still to be run: until the end, and in lockstep until the end of
     /// the round that it came in.
     fn has_work(&self) -> bool {
-        !self.finished && self.stopped.is_none_or(|stopped| stopped.in_round)
+        match self.phase {
+            Phase::Running => true,
+            Phase::Stopping { in_round, .. } => in_round,
+            Phase::Finished { .. } => false,
+        }
     }
 
-    /// Tells whether the search is over and nobody works on it any more.
+    /// Returns whether the search is over and no worker runs its chains any more.
     #[must_use]
     pub fn is_finished(&self) -> bool {
-        self.finished
+        matches!(self.phase, Phase::Finished { .. })
     }
 
-    /// Tells whether the search is over and all workers have heard so, or had time enough to.
+    /// Returns whether the search is over and all workers were informed, or had enough time to ask.
     #[must_use]
-    pub fn everybody_knows(&self, now: Duration) -> bool {
-        let Some(stopped) = self.stopped else {
+    pub fn all_workers_informed(&self, now: Duration) -> bool {
+        let Phase::Finished { since, .. } = self.phase else {
             return false;
         };
-        let all_heard = !self.members.any_awaited() && now >= self.rejoin_deadline;
-        self.finished && (all_heard || now.saturating_sub(stopped.since) >= FAREWELL)
+        let all_informed = !self.members.awaits_any() && now >= self.rejoin_deadline;
+        all_informed || now.saturating_sub(since) >= RECONNECT_WINDOW
     }
 
     /// Returns the lockstep round under way.

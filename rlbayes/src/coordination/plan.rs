@@ -21,7 +21,7 @@ pub struct SearchPlan {
     pub keying: Keying,
     /// Whether stalled chains get rows of others.
     pub cooperation: Cooperation,
-    /// How often lockstep chains bring their state to be stored.
+    /// How often lockstep chains send their state to be stored.
     pub snapshots: Snapshots,
     /// How long a worker counts as alive without an exchange.
     pub lease: Duration,
@@ -45,14 +45,14 @@ pub enum Cooperation {
     Off,
 }
 
-/// How often lockstep chains bring their state to be stored.
+/// How often lockstep chains send their state to be stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Snapshots {
     /// Never: nothing is stored.
     Never,
     /// In every round, so that any worker can replay the next one.
     EveryRound,
-    /// In the first round after this time, so that a run can go on later.
+    /// In the first round after this time, so that a run can be resumed.
     Every(Duration),
 }
 

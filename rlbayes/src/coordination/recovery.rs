@@ -1,17 +1,17 @@
-//! What is stored of a search, and going on from it.
+//! What is stored of a search, and resuming from it.
 
 use super::chains::ChainState;
 use super::plan::{ChainCount, SearchPlan};
 use super::rounds::Rounds;
-use super::{FAREWELL, Progress, State, Stopped, Stored, WHOEVER};
+use super::{CurvePoint, Phase, Progress, RECONNECT_WINDOW, State, Stored};
 use rlbayes_common::exchange::{ChainCounters, ChainStatus, Pace, Snapshot, StoredChain};
 use rlbayes_common::ids::{ChainId, Incarnation};
 use rlbayes_common::search::StoppedBy;
 use std::time::Duration;
 
 impl State {
-    /// Goes on with a search from what was stored of it. An end that is one under today's budget
-    /// stays an end.
+    /// Resumes a search from what was stored of it. A search that had ended stays at its end if the
+    /// present budget is used up as well.
     #[must_use]
     pub fn recovered(plan: SearchPlan, stored: Stored) -> Self {
         let Stored {
@@ -20,11 +20,7 @@ impl State {
             chains,
         } = stored;
         let mut state = Self::new(plan);
-        state.rejoin_deadline = FAREWELL;
-        if let Some(best) = pool.best() {
-            let at = progress.record.as_ref().map_or(Duration::ZERO, |r| r.at);
-            state.curve.add(at, best.score);
-        }
+        state.rejoin_deadline = RECONNECT_WINDOW;
         state.pool = pool;
         state.record = progress.record;
         state.searched = progress.elapsed;
@@ -37,7 +33,7 @@ impl State {
                 state.chains.entry(chain).or_insert_with(ChainState::new);
             }
         }
-        // A free-running chain that was started before goes on from the pool.
+        // A free-running chain that was started before continues from the pool.
         for (&id, chain) in &mut state.chains {
             chain.started = state.pool.best_of(id).is_some();
         }
@@ -59,7 +55,7 @@ impl State {
             Pace::Lockstep => {
                 for (id, stored) in chains {
                     if let Some(chain) = state.chains.get_mut(&id) {
-                        *chain = ChainState::stored(stored, WHOEVER);
+                        *chain = ChainState::stored(stored);
                     }
                 }
             }
@@ -67,21 +63,27 @@ impl State {
         let counted = state.chains.values().map(|chain| chain.counted.sum());
         state.total = counted.fold(state.before, ChainCounters::plus);
         if let Some(record) = &mut state.record {
-            // A record is stored at once, lockstep chains every few rounds: what was done between
-            // is done again.
+            // A record is stored at once, lockstep chains every few rounds: the work between is
+            // repeated.
             record.evaluations = record.evaluations.min(state.total.evaluations);
+        }
+        if let Some(best) = state.pool.best() {
+            let record = state.record.as_ref();
+            state.curve.add(CurvePoint {
+                at: record.map_or(Duration::ZERO, |record| record.at),
+                evaluations: record.map_or(0, |record| record.evaluations),
+                score: best.score,
+            });
         }
         if let Some(reason) = progress.stopped_by
             && state.is_end(reason)
         {
-            state.stopped = Some(Stopped {
+            state.phase = Phase::Finished {
                 reason,
                 since: Duration::ZERO,
-                in_round: false,
-            });
-            state.finished = true;
+            };
         } else {
-            // Limits may have been raised: chains that had used theirs up go on.
+            // Limits may have been raised: chains that had used theirs up continue.
             for chain in state.chains.values_mut() {
                 if chain.status != ChainStatus::Exhausted {
                     chain.status = ChainStatus::Running;
@@ -91,7 +93,7 @@ impl State {
         state
     }
 
-    /// Tells whether a stored end is one under the budget of today.
+    /// Returns whether a stored end still holds under the present budget.
     pub(super) fn is_end(&self, reason: StoppedBy) -> bool {
         let spent = self.spent(Duration::ZERO);
         match reason {

@@ -1,23 +1,26 @@
-//! What workers are told: their chains, and how these go on.
+//! Replies to workers: which chains they run, and how these continue.
 
-use super::chains::Held;
+use super::chains::{ChainState, Held};
 use super::plan::ChainCount;
-use super::{Refusal, State, WHOEVER};
+use super::{Refusal, State};
 use rlbayes_common::exchange::{
-    Answer, ChainCounters, ChainOrder, ChainStatus, Exchange, Origin, Pace, Reply, RunSequence,
-    Welcome,
+    Answer, ChainCounters, ChainOrder, ChainStatus, Exchange, Origin, Pace, Reply, Welcome,
 };
 use rlbayes_common::ids::{ChainId, Incarnation, WorkerId};
 
+/// Sent to a worker that joins after the end and does not become a member; numbers of members begin
+/// at 1. Workers check first whether the search is over.
+const NO_MEMBER: WorkerId = WorkerId(0);
+
 impl State {
-    /// Returns what a worker that has just joined is told.
+    /// Returns the reply to a worker that has just joined.
     ///
     /// # Errors
     /// If it could not join.
     pub fn welcome(&self, incarnation: Incarnation) -> Result<Welcome, Refusal> {
         let worker = match self.members.find(incarnation) {
             Some(worker) => worker,
-            None if self.stopped.is_some() => WorkerId(0),
+            None if !self.is_running() => NO_MEMBER,
             None => return Err(Refusal::TooManyWorkers),
         };
         Ok(Welcome {
@@ -28,7 +31,7 @@ impl State {
         })
     }
 
-    /// Tells whether reports can be taken at all.
+    /// Returns whether reports can be taken at all.
     ///
     /// # Errors
     /// If they name a chain that can't be.
@@ -46,7 +49,7 @@ impl State {
     /// Returns the reply to an exchange that was applied, with the answers that are there.
     ///
     /// # Errors
-    /// If the worker does not take part.
+    /// If the worker is not a member.
     pub fn reply(
         &self,
         worker: WorkerId,
@@ -59,32 +62,32 @@ impl State {
         let answers = asked
             .iter()
             .filter_map(|&(id, sequence)| {
-                self.answer(worker, incarnation, id, sequence)
+                self.answer(worker, Some(incarnation), id, sequence)
                     .map(|answer| (id, sequence, answer))
             })
             .collect();
         Ok(Reply {
             answers,
-            orders: self.orders(self.untold(worker)),
+            orders: self.orders(self.pending_for(worker)),
             lease: self.plan.lease,
             stopped_by: self.stopped_by(),
         })
     }
 
-    pub(super) fn answer(
+    /// Returns the answer to a report; in lockstep it is the same for any process of the worker.
+    fn answer(
         &self,
         worker: WorkerId,
-        incarnation: Incarnation,
+        incarnation: Option<Incarnation>,
         id: ChainId,
         sequence: u64,
     ) -> Option<Answer> {
         let Some(chain) = self.chains.get(&id) else {
             return Some(Answer::Revoke);
         };
-        let by = RunSequence::of(sequence).counted_as(incarnation);
         let given = chain.answered.as_ref().filter(|last| {
             last.sequence == sequence
-                && (self.plan.pace == Pace::Lockstep || last.incarnation == by)
+                && (self.plan.pace == Pace::Lockstep || last.incarnation == incarnation)
         });
         match given {
             // In lockstep the answer belongs to the chain, and the chain to its holder.
@@ -94,31 +97,32 @@ impl State {
             Some(last) if self.plan.pace == Pace::Free => Some(last.answer.clone()),
             Some(_) => Some(Answer::Revoke),
             None => {
-                let strayed = self.plan.pace == Pace::Lockstep && sequence != self.rounds.round().0;
-                let lost = !chain.is_held_by(worker);
-                (strayed || lost).then_some(Answer::Revoke)
+                let wrong_round =
+                    self.plan.pace == Pace::Lockstep && sequence != self.rounds.round().0;
+                let reassigned = !chain.is_held_by(worker);
+                (wrong_round || reassigned).then_some(Answer::Revoke)
             }
         }
     }
 
-    /// Tells whether the reply to an exchange has all its answers; in lockstep it may have to wait
-    /// for the round's end. It does not wait for what the worker itself has yet to tell.
+    /// Returns whether the reply to an exchange has all its answers; in lockstep it may have to wait
+    /// for the round's end. It does not wait while the worker itself has yet to report.
     #[must_use]
     pub fn is_answered(&self, worker: WorkerId, asked: &[(ChainId, u64)]) -> bool {
         self.plan.pace == Pace::Free
             || asked
                 .iter()
-                .all(|&(id, sequence)| self.answer(worker, WHOEVER, id, sequence).is_some())
+                .all(|&(id, sequence)| self.answer(worker, None, id, sequence).is_some())
             || self.owes_a_report(worker)
     }
 
-    /// Tells whether a worker runs a lockstep chain whose report of this round is not here.
+    /// Returns whether a worker runs a lockstep chain whose report of this round is not here.
     fn owes_a_report(&self, worker: WorkerId) -> bool {
         self.chains.iter().any(|(&id, chain)| {
             chain.is_held_by(worker)
                 && chain.status == ChainStatus::Running
                 && !self.rounds.has(id)
-                && !self.unconfirmed.contains(&(worker, id))
+                && !self.pending_orders.contains(&(worker, id))
         })
     }
 
@@ -130,10 +134,10 @@ impl State {
             .collect()
     }
 
-    /// Returns the chains that a worker has not reported on since it was told of them.
-    fn untold(&self, worker: WorkerId) -> Vec<ChainId> {
+    /// Returns the chains that were assigned to a worker and that it has not reported on yet.
+    fn pending_for(&self, worker: WorkerId) -> Vec<ChainId> {
         let all = (worker, ChainId(0))..=(worker, ChainId(u32::MAX));
-        self.unconfirmed
+        self.pending_orders
             .range(all)
             .map(|&(_, chain)| chain)
             .collect()
@@ -163,14 +167,11 @@ impl State {
     /// Returns where a chain begins. In lockstep that is the last barrier of today, not the one at
     /// which the chain was given away: a round may have ended before the order was taken up.
     fn origin_now(&self, chain: ChainId, held: &Held) -> Origin {
-        let state = self.chains.get(&chain);
-        match (self.plan.pace, state.and_then(|s| s.snapshot.as_ref())) {
-            (Pace::Lockstep, Some(snapshot)) => Origin::Stored {
-                digest: snapshot.digest(),
-                seeds: state.and_then(|state| state.owed.clone()),
-            },
-            _ => held.origin.clone(),
-        }
+        let barrier = match self.plan.pace {
+            Pace::Lockstep => self.chains.get(&chain).and_then(ChainState::barrier),
+            Pace::Free => None,
+        };
+        barrier.unwrap_or_else(|| held.origin.clone())
     }
 
     /// Returns how much of a budget is left for a chain, so that all together keep it.

@@ -3,14 +3,14 @@
 use super::chains::Answered;
 use super::command::Command;
 use super::plan::{ChainCount, Cooperation, Snapshots};
-use super::{MAX_CHAINS, Record, State, WHOEVER};
+use super::{CurvePoint, MAX_CHAINS, Phase, Record, State};
 use rlbayes_common::elite::{EliteRow, Pool, reseed, reseed_lost};
 use rlbayes_common::exchange::{
     Answer, ChainCounters, ChainReport, ChainStatus, Exchange, Pace, RunSequence,
 };
 use rlbayes_common::ids::{ChainId, Incarnation, Seed, WorkerId};
 use rlbayes_common::score::LogScore;
-use rlbayes_common::search::{MIN_GAIN, Seeds, StoppedBy};
+use rlbayes_common::search::{Seeds, StoppedBy};
 use std::time::Duration;
 
 impl State {
@@ -24,7 +24,7 @@ impl State {
         let incarnation = exchange.incarnation;
         for report in exchange.reports {
             if !self.chains.contains_key(&report.chain) {
-                self.take_strange(now, report, commands);
+                self.take_from_unknown_chain(now, report, commands);
                 continue;
             }
             match self.plan.pace {
@@ -39,10 +39,15 @@ impl State {
             && (matches!(self.plan.chains, ChainCount::Fixed(_)) || chain.0 >= MAX_CHAINS)
     }
 
-    /// Takes the rows of a chain that nobody knows: after the loss of the coordinator's disk
-    /// workers have such chains, until they join with them. Anybody can make numbers up, so a
-    /// report makes no chain.
-    fn take_strange(&mut self, now: Duration, report: ChainReport, commands: &mut Vec<Command>) {
+    /// Takes the rows of an unknown chain: after the loss of the coordinator's disk workers have such
+    /// chains, until they join with them. A report does not create a chain, since its number may be
+    /// made up.
+    fn take_from_unknown_chain(
+        &mut self,
+        now: Duration,
+        report: ChainReport,
+        commands: &mut Vec<Command>,
+    ) {
         if self.refuses_chain(report.chain) {
             return;
         }
@@ -66,8 +71,8 @@ impl State {
     ) {
         let id = report.chain;
         let (sequence, status, wants_seeds) = (report.sequence, report.status, report.wants_seeds);
-        let incarnation = RunSequence::of(sequence).counted_as(incarnation);
-        self.count(now, worker, incarnation, id, report.counters);
+        let run = RunSequence::of(sequence).counted_as(incarnation);
+        self.count(now, worker, Some(run), id, report.counters);
         self.merge(now, report, commands);
         self.check_budget(now, commands);
         let Some(worker) = worker else {
@@ -79,16 +84,16 @@ impl State {
         let is_holder = chain.is_held_by(worker);
         if is_holder {
             chain.status = status;
-            self.unconfirmed.remove(&(worker, id));
+            self.pending_orders.remove(&(worker, id));
         }
         let repeated = chain
             .answered
             .as_ref()
-            .is_some_and(|last| last.incarnation == incarnation && last.sequence == sequence);
-        if repeated && self.stopped.is_none() {
+            .is_some_and(|last| last.incarnation == Some(incarnation) && last.sequence == sequence);
+        if repeated && self.is_running() {
             return;
         }
-        let answer = if self.stopped.is_some() || (is_holder && status != ChainStatus::Running) {
+        let answer = if !self.is_running() || (is_holder && status != ChainStatus::Running) {
             Answer::Stop
         } else if !is_holder {
             Answer::Revoke
@@ -105,12 +110,12 @@ impl State {
         };
         if let Some(chain) = self.chains.get_mut(&id) {
             chain.answered = Some(Answered {
-                incarnation,
+                incarnation: Some(incarnation),
                 sequence,
                 answer,
             });
         }
-        if self.stopped.is_none()
+        if self.is_running()
             && let Some(reason) = self.all_done()
         {
             self.stop(now, reason, commands);
@@ -129,7 +134,7 @@ impl State {
     ) {
         let id = report.chain;
         if report.sequence != self.rounds.round().0 || !self.has_work() {
-            // The last round's answer is still there for whoever asks again.
+            // The last round's answer is kept for reports that are repeated.
             return;
         }
         let lacks_state = self.plan.snapshots == Snapshots::EveryRound && report.snapshot.is_none();
@@ -137,7 +142,7 @@ impl State {
             return;
         }
         if let Some(worker) = worker {
-            self.unconfirmed.remove(&(worker, id));
+            self.pending_orders.remove(&(worker, id));
         }
         self.rounds.add(report);
         let running: Vec<ChainId> = self
@@ -151,39 +156,41 @@ impl State {
         }
     }
 
-    /// Merges a round in chain order, decides how every chain goes on, and stores both.
+    /// Merges a round in chain order, decides how every chain continues, and stores both.
     pub(super) fn close_round(
         &mut self,
         now: Duration,
         reports: Vec<ChainReport>,
         commands: &mut Vec<Command>,
     ) {
-        let mut wanting = Vec::with_capacity(reports.len());
+        let mut reported = Vec::with_capacity(reports.len());
         for mut report in reports {
             let id = report.chain;
-            let holder = self.chains[&id].held.as_ref().map(|held| held.by);
-            self.count(now, holder, WHOEVER, id, report.counters);
-            if let Some(chain) = self.chains.get_mut(&id) {
-                chain.status = report.status;
-                if let Some(snapshot) = report.snapshot.take() {
-                    chain.snapshot = Some(snapshot);
-                } else {
-                    // An older state would not fit this round's seeds.
-                    chain.snapshot = None;
-                }
-            }
-            wanting.push((id, report.sequence, report.wants_seeds));
+            let Some(chain) = self.chains.get_mut(&id) else {
+                // Can't happen: its report was accepted, and chains are never removed.
+                continue;
+            };
+            chain.status = report.status;
+            // None if the report has none: an older state would not fit this round's seeds.
+            chain.snapshot = report.snapshot.take();
+            let holder = chain.held.as_ref().map(|held| held.by);
+            self.count(now, holder, None, id, report.counters);
+            let running = report.status == ChainStatus::Running;
+            reported.push((id, report.sequence, running, report.wants_seeds));
             self.merge(now, report, commands);
         }
         self.check_budget(now, commands);
-        if self.stopped.is_none()
+        if self.is_running()
             && let Some(reason) = self.all_done()
         {
             self.stop(now, reason, commands);
         }
-        if let Some(stopped) = &mut self.stopped {
-            stopped.in_round = false;
-            stopped.since = now;
+        if let Phase::Stopping {
+            in_round, since, ..
+        } = &mut self.phase
+        {
+            *in_round = false;
+            *since = now;
         }
         let snapshot = match self.plan.snapshots {
             Snapshots::Never => false,
@@ -196,15 +203,14 @@ impl State {
                 due
             }
         };
-        for (id, sequence, wants_seeds) in wanting {
-            // Seeds are drawn even at the end: a search that goes on later needs them.
-            let running = self.chains[&id].status == ChainStatus::Running;
+        for (id, sequence, running, wants_seeds) in reported {
+            // Seeds are drawn even at the end: a search that is resumed needs them.
             let seeds = if running && wants_seeds {
                 self.seeds_for(id)
             } else {
                 None
             };
-            let answer = if self.stopped.is_some() || !running {
+            let answer = if !self.is_running() || !running {
                 Answer::Stop
             } else {
                 Answer::Continue {
@@ -216,7 +222,7 @@ impl State {
                 chain.owed = seeds;
                 chain.renew_origin();
                 chain.answered = Some(Answered {
-                    incarnation: WHOEVER,
+                    incarnation: None,
                     sequence,
                     answer,
                 });
@@ -231,16 +237,20 @@ impl State {
         self.rebalance(&[]);
     }
 
-    pub(super) fn count(
+    /// Counts what a worker process has done on a chain or, without one, what the chain itself has.
+    fn count(
         &mut self,
         now: Duration,
         worker: Option<WorkerId>,
-        incarnation: Incarnation,
+        incarnation: Option<Incarnation>,
         chain: ChainId,
         counters: ChainCounters,
     ) {
         if let Some(state) = self.chains.get_mut(&chain) {
-            let added = state.counted.raise(incarnation, counters);
+            let added = match incarnation {
+                Some(incarnation) => state.counted.raise(incarnation, counters),
+                None => state.counted.raise_own(counters),
+            };
             self.total = self.total.plus(added);
             if let Some(worker) = worker {
                 self.members.credit(now, worker, added.evaluations);
@@ -275,12 +285,12 @@ impl State {
         commands: &mut Vec<Command>,
     ) {
         if let Some(best) = self.pool.best()
-            && before.is_none_or(|before| best.score.value() > before.value() + MIN_GAIN)
+            && before.is_none_or(|before| best.score.beats(before))
         {
             let best = best.clone();
             let stagnated = self.stopped_by() == Some(StoppedBy::Stagnation);
             let record = match &self.record {
-                // A last report after the end; it is still the end after a restart.
+                // A last report after the end; the search must still be at its end after a restart.
                 Some(before) if stagnated => Record {
                     score: best.score,
                     ..before.clone()
@@ -291,7 +301,11 @@ impl State {
                     evaluations: self.total.evaluations,
                 },
             };
-            self.curve.add(record.at, record.score);
+            self.curve.add(CurvePoint {
+                at: record.at,
+                evaluations: record.evaluations,
+                score: record.score,
+            });
             self.record = Some(record);
             commands.push(Command::StoreProgress);
             commands.push(Command::Record(best));
@@ -299,7 +313,7 @@ impl State {
     }
 
     pub(super) fn check_budget(&mut self, now: Duration, commands: &mut Vec<Command>) {
-        if self.stopped.is_none()
+        if self.is_running()
             && let Some(reason) = self.plan.budget.reached(&self.spent(now))
         {
             self.stop(now, reason, commands);
@@ -328,11 +342,11 @@ impl State {
         let draw = self.plan.seed.mix(0xE117E).mix(state.reseeds);
         let seeds = choose(&self.pool, chain, draw)?;
         state.reseeds += 1;
-        self.seeds_sent += seeds.rows.len() as u64;
+        self.seeds_sent += seeds.count();
         Some(seeds)
     }
 
-    /// Tells why the search is over where no chain can go on.
+    /// Returns why the search is over if no chain can continue.
     pub(super) fn all_done(&self) -> Option<StoppedBy> {
         let mut statuses = self.chains.values().map(|chain| chain.status);
         if self.chains.is_empty() || statuses.any(|status| status == ChainStatus::Running) {

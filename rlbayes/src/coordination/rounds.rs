@@ -1,5 +1,5 @@
 //! The barrier of lockstep: a round is merged in chain order once all its chains have reported, so
-//! that neither threads nor workers nor their pace can change a result.
+//! that the number and speed of threads and workers cannot change a result.
 
 use rlbayes_common::exchange::ChainReport;
 use rlbayes_common::ids::{ChainId, Round};
@@ -13,7 +13,7 @@ pub(super) struct Rounds {
 }
 
 impl Rounds {
-    /// Goes on in a round.
+    /// Resumes in a round.
     pub(super) fn at(round: Round) -> Self {
         Self {
             round,
@@ -21,7 +21,7 @@ impl Rounds {
         }
     }
 
-    /// Takes a report of the round under way; a repeated one says the same and is dropped.
+    /// Takes a report of the round under way; a repeated one has the same content and is dropped.
     pub(super) fn add(&mut self, report: ChainReport) {
         if report.sequence == self.round.0 {
             self.waiting.entry(report.chain).or_insert(report);
@@ -41,7 +41,7 @@ impl Rounds {
         Some(std::mem::take(&mut self.waiting).into_values().collect())
     }
 
-    /// Tells whether a chain has reported in the round under way.
+    /// Returns whether a chain has reported in the round under way.
     pub(super) fn has(&self, chain: ChainId) -> bool {
         self.waiting.contains_key(&chain)
     }

@@ -6,7 +6,7 @@ use rlbayes_common::exchange::{
 };
 use rlbayes_common::graph::Dag;
 use rlbayes_common::ids::{NodeIdx, Seed, WorkerId};
-use rlbayes_common::search::{Budget, SavedChain, Stagnation};
+use rlbayes_common::search::{Budget, Fields, SavedChain, Stagnation};
 use rlbayes_common::snapshot::encode_chain;
 
 const NODES: usize = 6;
@@ -33,14 +33,6 @@ fn plan(pace: Pace, budget: Budget) -> SearchPlan {
             Pace::Free => Snapshots::Never,
         },
         lease: LEASE,
-    }
-}
-
-/// A budget that is never reached; none at all would end a search that stagnates.
-fn endless() -> Budget {
-    Budget {
-        iterations: Some(u64::MAX),
-        ..Budget::default()
     }
 }
 
@@ -113,7 +105,7 @@ fn exchange(worker: WorkerId, by: u64, reports: Vec<ChainReport>) -> Exchange {
 fn report(chain: u32, sequence: u64, evaluations: u64, rows: &[(Found, EliteRow)]) -> ChainReport {
     let saved = SavedChain {
         iterations: sequence,
-        integers: vec![u64::from(chain)],
+        own: Fields::default().with_integer("chain", u64::from(chain)),
         ..SavedChain::default()
     };
     ChainReport {
@@ -150,6 +142,23 @@ fn a_worker_that_joins_twice_is_one_worker() {
     assert_eq!(chains_of(&first.orders), [0, 1, 2]);
     assert_eq!(driven.join(1, 7), first);
     assert_eq!(driven.state.view(seconds(1), None).workers.len(), 1);
+}
+
+#[test]
+fn the_curve_has_time_and_evaluations_of_every_record() {
+    let mut driven = Driven::new(plan(Pace::Free, Budget::default()));
+    let worker = driven.join(0, 1);
+    for (now, score) in [(1, -5.0), (2, -6.0), (3, -4.0)] {
+        let reports = vec![report(0, now, 10 * now, &best((0, 1), score))];
+        driven.exchange(now, &worker, 1, reports).unwrap();
+    }
+    let point = |at, evaluations, score| CurvePoint {
+        at: seconds(at),
+        evaluations,
+        score: LogScore::new(score),
+    };
+    let curve = driven.state.view(seconds(3), None).curve;
+    assert_eq!(curve, [point(1, 10, -5.0), point(3, 30, -4.0)]);
 }
 
 #[test]
@@ -240,7 +249,7 @@ fn the_order_of_reports_and_who_sends_them_change_nothing() {
 
 #[test]
 fn a_lost_workers_lockstep_chains_are_replayed_by_another() {
-    let mut driven = Driven::new(plan(Pace::Lockstep, endless()));
+    let mut driven = Driven::new(plan(Pace::Lockstep, Budget::default()));
     let first = driven.join(0, 1);
     let reports = (0..3)
         .map(|chain| report(chain, 0, 10, &best((0, 1), -5.0)))
@@ -344,7 +353,7 @@ fn an_end_by_stagnation_outlives_a_record_that_came_after_it() {
 
 #[test]
 fn a_chain_that_somebody_else_reported_begins_where_the_round_ended() {
-    let mut driven = Driven::new(plan(Pace::Lockstep, endless()));
+    let mut driven = Driven::new(plan(Pace::Lockstep, Budget::default()));
     let first = driven.join(0, 1);
     let second = driven.join(0, 2);
     assert!(!second.orders.is_empty());
@@ -369,7 +378,7 @@ fn a_chain_that_somebody_else_reported_begins_where_the_round_ended() {
 
 #[test]
 fn work_that_is_reported_again_after_a_restart_counts_once() {
-    let mut driven = Driven::new(plan(Pace::Free, endless()));
+    let mut driven = Driven::new(plan(Pace::Free, Budget::default()));
     let worker = driven.join(0, 7);
     let reports = vec![report(0, 0, 100, &[])];
     driven.exchange(1, &worker, 7, reports).unwrap();
@@ -478,7 +487,7 @@ fn a_late_report_of_a_lost_worker_merges_like_any_other() {
 
 #[test]
 fn the_end_waits_for_workers_that_lost_touch_but_not_for_ever() {
-    let mut driven = Driven::new(plan(Pace::Free, endless()));
+    let mut driven = Driven::new(plan(Pace::Free, Budget::default()));
     let [first, second, third] = [1, 2, 3].map(|worker| driven.join(0, worker));
     driven.apply(60, Event::Tick);
     // All are lost. One is back, one is started again, of the last nothing is heard.
@@ -491,22 +500,26 @@ fn the_end_waits_for_workers_that_lost_touch_but_not_for_ever() {
         driven.apply(63, Event::Leave(exchange(worker, by, vec![])));
     }
     assert!(driven.state.is_finished());
-    assert!(!driven.state.everybody_knows(seconds(63)));
-    assert!(driven.state.everybody_knows(seconds(62) + FAREWELL));
+    assert!(!driven.state.all_workers_informed(seconds(63)));
+    assert!(
+        driven
+            .state
+            .all_workers_informed(seconds(62) + RECONNECT_WINDOW)
+    );
     assert_eq!(driven.join(64, 3).stopped_by, Some(StoppedBy::Stop));
     assert!(
-        !driven.state.everybody_knows(seconds(64)),
+        !driven.state.all_workers_informed(seconds(64)),
         "its rows are to come"
     );
     let last = vec![report(0, 1, 10, &best((0, 1), -5.0))];
     driven.apply(65, Event::Leave(exchange(third.worker, 3, last)));
-    assert!(driven.state.everybody_knows(seconds(65)));
+    assert!(driven.state.all_workers_informed(seconds(65)));
     assert_eq!(driven.state.best().unwrap().score, LogScore::new(-5.0));
 }
 
 #[test]
 fn after_a_restart_the_end_waits_for_workers_that_nobody_knows_of() {
-    let plan = plan(Pace::Free, endless());
+    let plan = plan(Pace::Free, Budget::default());
     let stored = Stored {
         pool: Pool::new(plan.keying),
         progress: State::new(plan).progress(Duration::ZERO),
@@ -514,8 +527,8 @@ fn after_a_restart_the_end_waits_for_workers_that_nobody_knows_of() {
     };
     let mut state = State::recovered(plan, stored);
     state.apply(seconds(1), Event::Stop(StoppedBy::Stop));
-    assert!(state.is_finished() && !state.everybody_knows(seconds(1)));
-    assert!(state.everybody_knows(FAREWELL));
+    assert!(state.is_finished() && !state.all_workers_informed(seconds(1)));
+    assert!(state.all_workers_informed(RECONNECT_WINDOW));
 }
 
 #[test]
@@ -543,13 +556,14 @@ fn counters_of_two_worker_processes_add_up() {
 
 /// A chain that left a worker and comes back to the same process is counted from 0 there again.
 #[test]
-fn counters_of_two_runs_in_one_worker_process_add_up() {
+fn reports_of_two_runs_in_one_worker_process_are_answered_and_their_counters_add_up() {
     let mut driven = Driven::new(plan(Pace::Free, Budget::default()));
     let worker = driven.join(0, 1);
     let mut tell = |now, run, number, evaluations| {
         let sequence = RunSequence::first(run) + number;
         let told = vec![report(0, sequence, evaluations, &[])];
-        driven.exchange(now, &worker, 1, told).unwrap();
+        let reply = driven.exchange(now, &worker, 1, told).unwrap();
+        assert_eq!(answered(&reply), [0], "run {run}");
         driven.state.counters().evaluations
     };
     assert_eq!(tell(1, 0, 0, 700), 700);
@@ -563,7 +577,7 @@ fn counters_of_two_runs_in_one_worker_process_add_up() {
 /// Without an answer its worker would send the report again and again, and the chain get no seeds.
 #[test]
 fn a_chain_that_came_back_to_a_worker_process_is_answered() {
-    let mut driven = Driven::new(plan(Pace::Free, endless()));
+    let mut driven = Driven::new(plan(Pace::Free, Budget::default()));
     let worker = driven.join(0, 1);
     for sequence in [0, RunSequence::first(1), RunSequence::first(1) + 1] {
         let reports = vec![report(0, sequence, 10, &[])];
@@ -770,7 +784,7 @@ enum Goes {
 #[test]
 fn a_lockstep_round_that_a_stop_came_in_is_finished_by_those_who_are_left() {
     for goes in [Goes::Lost, Goes::Drained, Goes::Replaced] {
-        let mut driven = Driven::new(plan(Pace::Lockstep, endless()));
+        let mut driven = Driven::new(plan(Pace::Lockstep, Budget::default()));
         let first = driven.join(0, 1);
         let all = (0..3).map(|chain| report(chain, 0, 10, &[])).collect();
         driven.exchange(1, &first, 1, all).unwrap();
@@ -811,7 +825,7 @@ fn a_lockstep_round_that_a_stop_came_in_is_finished_by_those_who_are_left() {
 
 #[test]
 fn an_order_that_a_stop_overtook_is_told_all_the_same() {
-    let mut driven = Driven::new(plan(Pace::Lockstep, endless()));
+    let mut driven = Driven::new(plan(Pace::Lockstep, Budget::default()));
     let first = driven.join(0, 1);
     let second = driven.join(0, 2);
     driven.apply(1, Event::Leave(exchange(first.worker, 1, vec![])));
@@ -822,7 +836,7 @@ fn an_order_that_a_stop_overtook_is_told_all_the_same() {
 
 #[test]
 fn a_round_that_nobody_finished_is_no_part_of_a_finished_search() {
-    let mut driven = Driven::new(plan(Pace::Lockstep, endless()));
+    let mut driven = Driven::new(plan(Pace::Lockstep, Budget::default()));
     let worker = driven.join(0, 1);
     driven.apply(1, Event::Stop(StoppedBy::Stop));
     driven.apply(20, Event::Tick);
@@ -863,6 +877,7 @@ fn a_record_that_is_newer_than_the_stored_chains_does_not_end_the_search() {
     let mut state = State::recovered(plan, stored);
     assert_eq!(state.counters().evaluations, 30);
     assert_eq!(state.record().unwrap().evaluations, 30);
+    assert_eq!(state.view(Duration::ZERO, None).curve[0].evaluations, 30);
     state.apply(seconds(0), Event::Tick);
     assert_eq!(state.stopped_by(), None);
 }
@@ -871,7 +886,7 @@ fn a_record_that_is_newer_than_the_stored_chains_does_not_end_the_search() {
 fn chains_that_somebody_made_up_take_no_places_and_are_not_stored() {
     let open = SearchPlan {
         chains: ChainCount::PerThread(2),
-        ..plan(Pace::Free, endless())
+        ..plan(Pace::Free, Budget::default())
     };
     let mut driven = Driven::new(open);
     let first = driven.join(0, 1);
@@ -904,7 +919,7 @@ fn chains_that_somebody_made_up_take_no_places_and_are_not_stored() {
 fn a_restart_knows_the_chains_that_have_done_something() {
     let open = SearchPlan {
         chains: ChainCount::PerThread(2),
-        ..plan(Pace::Free, endless())
+        ..plan(Pace::Free, Budget::default())
     };
     let mut driven = Driven::new(open);
     let mut back = hello(9);
@@ -924,7 +939,7 @@ fn a_restart_knows_the_chains_that_have_done_something() {
 
 #[test]
 fn a_late_report_of_a_process_of_long_ago_counts_once_also_after_a_restart() {
-    let mut driven = Driven::new(plan(Pace::Free, endless()));
+    let mut driven = Driven::new(plan(Pace::Free, Budget::default()));
     for incarnation in 1..=30 {
         let mut next = hello(incarnation);
         next.replaces = (incarnation > 1).then(|| Incarnation(incarnation - 1));
@@ -954,7 +969,7 @@ fn a_late_report_of_a_process_of_long_ago_counts_once_also_after_a_restart() {
 fn a_lost_workers_chains_are_run_by_one_whose_own_are_done() {
     let open = SearchPlan {
         chains: ChainCount::PerThread(2),
-        ..plan(Pace::Free, endless())
+        ..plan(Pace::Free, Budget::default())
     };
     let mut driven = Driven::new(open);
     let first = driven.join(0, 1);

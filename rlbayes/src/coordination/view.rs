@@ -1,4 +1,4 @@
-//! The search as people and probes see it: a value that is made from the state and shown as it is.
+//! The status of a search: a value made from the state, which status, metrics and JSON show.
 
 use super::State;
 use rlbayes_common::elite::EliteRow;
@@ -12,7 +12,7 @@ use std::time::Duration;
 /// What is shown of a search.
 #[derive(Clone, Debug, PartialEq)]
 pub struct View {
-    /// Whether anybody searches.
+    /// Whether the search is waiting, running or finished.
     pub stage: Stage,
     /// The best row.
     pub best: Option<EliteRow>,
@@ -47,13 +47,24 @@ pub struct View {
     /// The workers.
     pub workers: Vec<WorkerView>,
     /// The best score over time.
-    pub curve: Vec<(Duration, LogScore)>,
+    pub curve: Vec<CurvePoint>,
 }
 
-/// Whether anybody searches.
+/// A point of the curve: a best score, and when it was reached.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CurvePoint {
+    /// Time spent searching.
+    pub at: Duration,
+    /// Evaluations made by all chains.
+    pub evaluations: u64,
+    /// The best score.
+    pub score: LogScore,
+}
+
+/// Whether a search is waiting, running or finished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
-    /// No worker takes part.
+    /// There are no workers.
     Waiting,
     /// Workers search.
     Running,
@@ -72,13 +83,13 @@ pub struct WorkerView {
     pub threads: u32,
     /// Its chains.
     pub chains: usize,
-    /// Evaluations a second of late.
+    /// Recent evaluations per second.
     pub rate: f64,
     /// How long ago its last exchange was.
     pub last_exchange: Duration,
-    /// Whether it takes part.
+    /// Whether it is a member: it has joined, and was neither lost nor has it left.
     pub is_alive: bool,
-    /// How it is doing.
+    /// Its caches and memory.
     pub statistics: WorkerStatistics,
     /// Its program's version.
     pub program_version: String,
@@ -97,7 +108,7 @@ impl Stage {
 }
 
 impl View {
-    /// Returns evaluations a second of all workers.
+    /// Returns recent evaluations per second of all workers.
     #[must_use]
     pub fn rate(&self) -> f64 {
         self.workers.iter().map(|worker| worker.rate).sum()
@@ -105,8 +116,7 @@ impl View {
 }
 
 impl State {
-    /// Returns what people and probes see. Its diversity is the one thing that takes long; who
-    /// calls often hands in the last one.
+    /// Returns the status. Computing the diversity takes long; frequent callers pass in the last one.
     #[must_use]
     pub fn view(&self, now: Duration, diversity: Option<f64>) -> View {
         let spent = self.spent(now);
@@ -116,7 +126,7 @@ impl State {
             *held.entry(by.by).or_default() += 1;
         }
         View {
-            stage: if self.finished {
+            stage: if self.is_finished() {
                 Stage::Finished
             } else if self.members.alive().next().is_some() {
                 Stage::Running
@@ -163,10 +173,10 @@ const CURVE_POINTS: usize = 512;
 
 /// The best score over time, bounded.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Curve(Vec<(Duration, LogScore)>);
+pub(super) struct Curve(Vec<CurvePoint>);
 
 impl Curve {
-    pub(super) fn add(&mut self, at: Duration, score: LogScore) {
+    pub(super) fn add(&mut self, point: CurvePoint) {
         if self.0.len() >= CURVE_POINTS {
             let mut number = 0;
             let last = self.0.len();
@@ -175,10 +185,10 @@ impl Curve {
                 number % 2 == 1 || number == last
             });
         }
-        self.0.push((at, score));
+        self.0.push(point);
     }
 
-    pub(super) fn points(&self) -> Vec<(Duration, LogScore)> {
+    pub(super) fn points(&self) -> Vec<CurvePoint> {
         self.0.clone()
     }
 }
@@ -191,13 +201,18 @@ mod tests {
     fn a_long_curve_keeps_its_ends_and_its_limit() {
         let mut curve = Curve::default();
         for at in 0..10_000u32 {
-            let time = Duration::from_secs(u64::from(at));
-            curve.add(time, LogScore::new(f64::from(at)));
+            curve.add(CurvePoint {
+                at: Duration::from_secs(u64::from(at)),
+                evaluations: 2 * u64::from(at),
+                score: LogScore::new(f64::from(at)),
+            });
         }
         let points = curve.points();
         assert!(points.len() <= CURVE_POINTS);
-        assert_eq!(points[0].0, Duration::ZERO);
-        assert_eq!(points[points.len() - 1].0, Duration::from_secs(9999));
-        assert!(points.is_sorted());
+        assert_eq!(points[0].at, Duration::ZERO);
+        let last = points[points.len() - 1];
+        assert_eq!(last.at, Duration::from_secs(9999));
+        assert_eq!(last.evaluations, 2 * 9999);
+        assert!(points.is_sorted_by_key(|point| point.at));
     }
 }

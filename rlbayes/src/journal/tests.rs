@@ -4,8 +4,8 @@ use redb::backends::InMemoryBackend;
 use rlbayes_common::elite::Structure;
 use rlbayes_common::exchange::{ChainStatus, Snapshot};
 use rlbayes_common::graph::Dag;
-use rlbayes_common::ids::{Incarnation, NodeIdx, Seed};
-use rlbayes_common::search::{SavedChain, SeedCounts, Seeds};
+use rlbayes_common::ids::{Incarnation, NodeIdx};
+use rlbayes_common::search::{Fields, SavedChain, SeedCounts, Seeds};
 use rlbayes_common::snapshot::encode_chain;
 
 fn row(a: usize, b: usize, score: f64) -> EliteRow {
@@ -27,14 +27,14 @@ fn batch() -> Batch {
     ];
     let saved = SavedChain {
         best: Some(row(0, 1, -5.0)),
-        integers: vec![7; 40],
+        own: Fields::default().with_integers("many", [7; 40]),
         ..SavedChain::default()
     };
     let stored = StoredChain {
         snapshot: Snapshot::new(encode_chain(&saved)),
         seeds: Some(Seeds {
-            rows: vec![row(1, 2, -6.0)],
-            draw: Seed(9),
+            best: None,
+            mate: row(1, 2, -6.0),
         }),
         reseeds: 2,
         counters: ChainCounters {

@@ -9,8 +9,8 @@ use crate::elite::{EliteRow, Structure};
 use crate::graph::{Dag, ReachScratch};
 use crate::ids::{NodeIdx, Seed};
 use crate::score::LogScore;
-use crate::search::{Chain, ChainCore, Evaluator, Operation, OutOfBudget, Random};
-use crate::search::{SavedChain, StepOutcome, UnfitState};
+use crate::search::{Chain, ChainCore, Evaluator, Fields, Operation, OutOfBudget, Random};
+use crate::search::{SavedChain, StateKind, StepOutcome, UnfitState};
 
 /// The temperature and how it changes.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -97,6 +97,11 @@ impl Heat {
 }
 
 impl Annealing {
+    pub(crate) const KIND: StateKind = StateKind {
+        search: "sa",
+        version: 1,
+    };
+
     /// Prepares a chain; nothing is scored before the first step.
     #[must_use]
     pub fn new(evaluator: Evaluator, start: Dag, seed: Seed, params: AnnealingParams) -> Self {
@@ -129,70 +134,42 @@ impl Annealing {
     ) -> Result<Self, UnfitState> {
         let mut chain = Self::new(evaluator, start, Seed(0), params);
         let n = chain.dag.nodes();
-        let ([row], &[proposals, accepted, reheats, proposed]) =
-            (saved.rows.as_slice(), saved.integers.as_slice())
-        else {
-            return Err(UnfitState);
-        };
-        let (locals, rest) = saved.numbers.split_at_checked(n).ok_or(UnfitState)?;
-        let &[temperature, first, second] = rest else {
-            return Err(UnfitState);
-        };
-        let dag = row.structure.to_dag().map_err(|_| UnfitState)?;
+        let own = &saved.own;
+        let unfit = UnfitState::Field;
+        let row = own.row("current")?.ok_or(unfit("current"))?;
+        let dag = row.structure.to_dag().map_err(|_| unfit("current"))?;
         let constraints = chain.core.evaluator.constraints();
-        if !constraints.hold_for(&dag) || saved.numbers.iter().any(|number| number.is_nan()) {
-            return Err(UnfitState);
+        if !constraints.hold_for(&dag) {
+            return Err(unfit("current"));
         }
-        if let Some(number) = proposed.checked_sub(1) {
-            let number = usize::try_from(number).map_err(|_| UnfitState)?;
-            if number >= Operation::count(n) {
-                return Err(UnfitState);
+        chain.proposal = match own.sizes("proposed")?.as_slice() {
+            [] => None,
+            &[number] if number < Operation::count(n) => {
+                let operation = Operation::from_number(number, n);
+                if !operation.is_legal(&dag, constraints, &mut chain.reach) {
+                    return Err(unfit("proposed"));
+                }
+                let locals = own.numbers("proposed")?.try_into();
+                Some(Proposal {
+                    operation,
+                    locals: locals.map_err(|_| unfit("proposed"))?,
+                })
             }
-            let operation = Operation::from_number(number, n);
-            if !operation.is_legal(&dag, constraints, &mut chain.reach) {
-                return Err(UnfitState);
-            }
-            chain.proposal = Some(Proposal {
-                operation,
-                locals: [first, second],
-            });
-        }
+            _ => return Err(unfit("proposed")),
+        };
         chain.dag = dag;
-        chain.locals = locals.to_vec();
+        chain.locals = own.numbers("locals")?.to_vec();
+        if chain.locals.len() != n {
+            return Err(unfit("locals"));
+        }
         chain.heat = Heat {
-            temperature,
-            proposals,
-            accepted,
-            reheats,
+            temperature: own.number("temperature")?,
+            proposals: own.integer("proposals")?,
+            accepted: own.integer("accepted")?,
+            reheats: own.integer("reheats")?,
         };
         chain.core = ChainCore::resume(chain.core.evaluator, saved);
         Ok(chain)
-    }
-
-    fn try_step(&mut self) -> Result<StepOutcome, OutOfBudget> {
-        self.score_start()?;
-        let Some(mut proposal) = self.proposal.take().or_else(|| self.propose()) else {
-            return Ok(StepOutcome::Exhausted);
-        };
-        if let Err(out) = self.score(&mut proposal) {
-            self.proposal = Some(proposal);
-            return Err(out);
-        }
-        let touched = || proposal.operation.touched().zip(proposal.locals);
-        let gain: f64 = touched()
-            .map(|(node, local)| local - self.locals[node.index()])
-            .sum();
-        let accepted = self.heat.accepts(gain, &mut self.core.random);
-        if accepted {
-            for (node, local) in touched() {
-                self.locals[node.index()] = local;
-            }
-            proposal.operation.apply(&mut self.dag, &mut self.reach);
-            self.offer();
-        }
-        self.heat
-            .after_proposal(accepted, self.dag.nodes(), &self.params);
-        Ok(StepOutcome::Ran)
     }
 
     fn score_start(&mut self) -> Result<(), OutOfBudget> {
@@ -245,9 +222,30 @@ impl Annealing {
 }
 
 impl Chain for Annealing {
-    fn step(&mut self) -> StepOutcome {
-        let made = self.try_step();
-        self.core.count_step(made)
+    fn try_step(&mut self) -> Result<StepOutcome, OutOfBudget> {
+        self.score_start()?;
+        let Some(mut proposal) = self.proposal.take().or_else(|| self.propose()) else {
+            return Ok(StepOutcome::Exhausted);
+        };
+        if let Err(out) = self.score(&mut proposal) {
+            self.proposal = Some(proposal);
+            return Err(out);
+        }
+        let touched = || proposal.operation.touched().zip(proposal.locals);
+        let gain: f64 = touched()
+            .map(|(node, local)| local - self.locals[node.index()])
+            .sum();
+        let accepted = self.heat.accepts(gain, &mut self.core.random);
+        if accepted {
+            for (node, local) in touched() {
+                self.locals[node.index()] = local;
+            }
+            proposal.operation.apply(&mut self.dag, &mut self.reach);
+            self.offer();
+        }
+        self.heat
+            .after_proposal(accepted, self.dag.nodes(), &self.params);
+        Ok(StepOutcome::Ran)
     }
 
     fn core(&self) -> &ChainCore {
@@ -258,34 +256,39 @@ impl Chain for Annealing {
         &mut self.core
     }
 
-    fn save(&self) -> SavedChain {
+    fn kind(&self) -> StateKind {
+        Self::KIND
+    }
+
+    fn save_own(&self) -> Fields {
         let known = !self.locals.contains(&UNKNOWN);
         let score = if known {
             self.locals.iter().sum()
         } else {
             f64::NEG_INFINITY
         };
-        let (structure, score) = (Structure::of(&self.dag), LogScore::new(score));
+        let current = EliteRow {
+            structure: Structure::of(&self.dag),
+            score: LogScore::new(score),
+        };
         let Heat {
             temperature,
             proposals,
             accepted,
             reheats,
         } = self.heat;
-        let n = self.dag.nodes();
-        let proposed = self
-            .proposal
-            .map_or(0, |it| it.operation.number(n) as u64 + 1);
-        let scores = self.proposal.map_or([UNKNOWN; 2], |it| it.locals);
-        let mut numbers = self.locals.clone();
-        numbers.push(temperature);
-        numbers.extend(scores);
-        SavedChain {
-            rows: vec![EliteRow { structure, score }],
-            integers: vec![proposals, accepted, reheats, proposed],
-            numbers,
-            ..self.core.save()
-        }
+        let nodes = self.dag.nodes();
+        let proposed = self.proposal.map(|it| it.operation.number(nodes));
+        let its_locals = self.proposal.into_iter().flat_map(|it| it.locals);
+        Fields::default()
+            .with_rows("current", [current])
+            .with_numbers("locals", self.locals.iter().copied())
+            .with_sizes("proposed", proposed)
+            .with_numbers("proposed", its_locals)
+            .with_number("temperature", temperature)
+            .with_integer("proposals", proposals)
+            .with_integer("accepted", accepted)
+            .with_integer("reheats", reheats)
     }
 }
 
@@ -375,7 +378,7 @@ mod tests {
             let asked = chain.core().evaluator.evaluations() - before;
             assert!((1..=2).contains(&asked));
             assert_eq!(
-                chain.save().rows[0].score,
+                chain.save_own().row("current").unwrap().unwrap().score,
                 judge.structure(&chain.dag).unwrap()
             );
         }

@@ -31,8 +31,8 @@
 mod arc_numbers;
 
 use super::individual::{Individual, best_of};
-use super::population::{About, Draw, ExtraState, Population, PopulationSearch};
-use crate::search::{Random, UnfitState};
+use super::population::{About, Draw, Population, PopulationSearch};
+use crate::search::{Fields, Random, StateKind, UnfitState};
 use arc_numbers::{decoded, dimensions, encoded};
 
 /// The team and its training.
@@ -203,6 +203,11 @@ impl Team {
 impl PopulationSearch for Team {
     type Params = FootballParams;
 
+    const KIND: StateKind = StateKind {
+        search: "ftta",
+        version: 1,
+    };
+
     fn new(mut params: FootballParams) -> Self {
         params.population = params.population.max(1);
         params.groups = params.groups.max(1);
@@ -273,47 +278,50 @@ impl PopulationSearch for Team {
         self.idle >= MOST_IDLE
     }
 
-    fn save(&self) -> ExtraState {
-        let mut integers = vec![self.session, self.turn as u64, self.idle];
-        integers.extend(self.groups.iter().map(|&group| group as u64));
-        let numbers = self.vectors.iter().flatten().chain(&self.proposed);
-        ExtraState {
-            individuals: Vec::new(),
-            integers,
-            numbers: numbers.copied().collect(),
-        }
+    fn save(&self, own: Fields) -> Fields {
+        own.with_integer("session", self.session)
+            .with_sizes("turn", [self.turn])
+            .with_integer("idle", self.idle)
+            .with_sizes("groups", self.groups.iter().copied())
+            .with_numbers("vectors", self.vectors.iter().flatten().copied())
+            .with_numbers("proposed", self.proposed.iter().copied())
     }
 
-    fn load(&mut self, stored: ExtraState, about: About) -> Result<(), UnfitState> {
-        let [session, turn, idle, groups @ ..] = stored.integers.as_slice() else {
-            return Err(UnfitState);
+    fn load(&mut self, own: &Fields, about: About<'_>) -> Result<(), UnfitState> {
+        let length = dimensions(about.constraints.nodes());
+        let vectors = |name, count: usize| {
+            let numbers = own.numbers(name)?;
+            let fit = numbers.iter().all(|number| (0.0..=1.0).contains(number));
+            if !fit || numbers.len() != count * length {
+                return Err(UnfitState::Field(name));
+            }
+            Ok(numbers)
         };
-        let length = dimensions(about.nodes);
-        let unfit = |number: &f64| !(0.0..=1.0).contains(number);
-        let vectors = about.members + about.pending;
-        if about.pending > 1
-            || stored.numbers.len() != vectors * length
-            || stored.numbers.iter().any(unfit)
-        {
-            return Err(UnfitState);
+        if about.pending > 1 {
+            return Err(UnfitState::Field("pending"));
         }
-        let (own, proposed) = stored.numbers.split_at(about.members * length);
+        let numbers = vectors("vectors", about.members)?;
         self.vectors = (0..about.members)
-            .map(|at| own[at * length..][..length].to_vec())
+            .map(|at| numbers[at * length..][..length].to_vec())
             .collect();
-        self.proposed = proposed.to_vec();
-        (self.session, self.idle) = (*session, *idle);
-        self.turn = usize::try_from(*turn).map_err(|_| UnfitState)?;
-        for &group in groups {
-            self.groups
-                .push(usize::try_from(group).map_err(|_| UnfitState)?);
-        }
+        self.proposed = vectors("proposed", about.pending)?.to_vec();
+        self.session = own.integer("session")?;
+        self.turn = own.size("turn")?;
+        self.idle = own.integer("idle")?;
+        self.groups = own.sizes("groups")?;
         let size = self.params.population;
-        let early = about.members < size && self.turn > 0;
-        let grouped = self.groups.len() == size || self.groups.is_empty() && self.turn <= size;
-        let fits = about.members <= size && self.turn <= 2 * size && *session > 0 && grouped;
-        if !fits || early || !stored.individuals.is_empty() {
-            return Err(UnfitState);
+        if about.members > size {
+            return Err(UnfitState::Field("members"));
+        }
+        if self.turn > 2 * size || about.members < size && self.turn > 0 {
+            return Err(UnfitState::Field("turn"));
+        }
+        let ungrouped = self.groups.is_empty() && self.turn <= size;
+        if self.groups.len() != size && !ungrouped {
+            return Err(UnfitState::Field("groups"));
+        }
+        if self.session == 0 {
+            return Err(UnfitState::Field("session"));
         }
         Ok(())
     }

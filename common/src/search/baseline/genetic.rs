@@ -8,11 +8,11 @@
 //! never (on the test table of 4 nodes, 3 of 10 seeds stay at one for 3 million children). A
 //! higher mutation rate is the way out, and is what the test of the optimum uses.
 
-use super::individual::{Individual, best_of};
-use super::population::{About, Draw, ExtraState, Population, PopulationSearch};
+use super::individual::{Individual, best_of, load_scored, save_all};
+use super::population::{About, Draw, Population, PopulationSearch};
 use super::repair::repair;
 use crate::ids::NodeIdx;
-use crate::search::{Random, UnfitState};
+use crate::search::{Fields, Random, StateKind, UnfitState};
 
 /// How a generation makes the next.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -54,6 +54,11 @@ pub struct Generations {
 
 impl PopulationSearch for Generations {
     type Params = GeneticParams;
+
+    const KIND: StateKind = StateKind {
+        search: "ga",
+        version: 1,
+    };
 
     fn new(mut params: GeneticParams) -> Self {
         params.population = params.population.max(2);
@@ -103,22 +108,23 @@ impl PopulationSearch for Generations {
         Vec::new()
     }
 
-    fn save(&self) -> ExtraState {
-        ExtraState {
-            individuals: self.next.clone(),
-            ..ExtraState::default()
-        }
+    fn save(&self, own: Fields) -> Fields {
+        save_all(own, "next", &self.next)
     }
 
-    fn load(&mut self, stored: ExtraState, about: About) -> Result<(), UnfitState> {
+    fn load(&mut self, own: &Fields, about: About<'_>) -> Result<(), UnfitState> {
+        self.next = load_scored(own, "next", about.constraints)?;
         let size = self.params.population;
-        let too_long = about.members > size || stored.individuals.len() >= size;
-        let too_early = about.members < size && !stored.individuals.is_empty();
-        let strange = !stored.integers.is_empty() || !stored.numbers.is_empty();
-        if too_long || too_early || strange || about.pending > 1 {
-            return Err(UnfitState);
+        let too_early = about.members < size && !self.next.is_empty();
+        if self.next.len() >= size || too_early {
+            return Err(UnfitState::Field("next"));
         }
-        self.next = stored.individuals;
+        if about.members > size {
+            return Err(UnfitState::Field("members"));
+        }
+        if about.pending > 1 {
+            return Err(UnfitState::Field("pending"));
+        }
         Ok(())
     }
 }

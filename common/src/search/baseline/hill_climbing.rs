@@ -4,8 +4,8 @@
 
 use crate::graph::{Dag, ReachScratch};
 use crate::ids::Seed;
-use crate::search::{Chain, ChainCore, Evaluator, Operation, OutOfBudget, Position};
-use crate::search::{SavedChain, StepOutcome, UnfitState};
+use crate::search::{Chain, ChainCore, Evaluator, Fields, Operation, OutOfBudget, Position};
+use crate::search::{SavedChain, StateKind, StepOutcome, UnfitState, save_position};
 
 /// How often and how far hill climbing starts again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +36,11 @@ pub struct HillClimbing {
 }
 
 impl HillClimbing {
+    pub(crate) const KIND: StateKind = StateKind {
+        search: "hc",
+        version: 1,
+    };
+
     /// Prepares a chain; nothing is scored before the first step.
     #[must_use]
     pub fn new(evaluator: Evaluator, start: Dag, seed: Seed, params: HillClimbingParams) -> Self {
@@ -59,41 +64,15 @@ impl HillClimbing {
         params: HillClimbingParams,
         saved: &SavedChain,
     ) -> Result<Self, UnfitState> {
-        let &[restarts_made] = saved.integers.as_slice() else {
-            return Err(UnfitState);
-        };
         let mut core = ChainCore::resume(evaluator, saved);
-        let position = core.stand_again(&saved.rows)?;
+        let position = core.stand_again(&saved.own)?;
         Ok(Self {
             core,
             params,
             start,
             position,
-            restarts_made,
+            restarts_made: saved.own.integer("restarts_made")?,
         })
-    }
-
-    fn try_step(&mut self) -> Result<StepOutcome, OutOfBudget> {
-        let position = match &mut self.position {
-            Some(position) => position,
-            none => none.insert(Position::new(self.start.clone(), &mut self.core.evaluator)?),
-        };
-        let was_fresh = position.is_fresh();
-        position.refresh(&mut self.core.evaluator)?;
-        self.core.offer(position.score(), || position.row());
-        if !was_fresh {
-            // The operation or restart in whose sweep the budget had ended is made now.
-            return Ok(StepOutcome::Ran);
-        }
-        if position.climb_step(&mut self.core.evaluator, &mut self.core.random)? {
-            self.core.offer(position.score(), || position.row());
-            return Ok(StepOutcome::Ran);
-        }
-        if self.restarts_made == self.params.restarts {
-            return Ok(StepOutcome::Exhausted);
-        }
-        self.perturb_best()?;
-        Ok(StepOutcome::Ran)
     }
 
     fn perturb_best(&mut self) -> Result<(), OutOfBudget> {
@@ -117,9 +96,27 @@ impl HillClimbing {
 }
 
 impl Chain for HillClimbing {
-    fn step(&mut self) -> StepOutcome {
-        let made = self.try_step();
-        self.core.count_step(made)
+    fn try_step(&mut self) -> Result<StepOutcome, OutOfBudget> {
+        let position = match &mut self.position {
+            Some(position) => position,
+            none => none.insert(Position::new(self.start.clone(), &mut self.core.evaluator)?),
+        };
+        let was_fresh = position.is_fresh();
+        position.refresh(&mut self.core.evaluator)?;
+        self.core.offer(position.score(), || position.row());
+        if !was_fresh {
+            // The operation or restart in whose sweep the budget had ended is made now.
+            return Ok(StepOutcome::Ran);
+        }
+        if position.climb_step(&mut self.core.evaluator, &mut self.core.random)? {
+            self.core.offer(position.score(), || position.row());
+            return Ok(StepOutcome::Ran);
+        }
+        if self.restarts_made == self.params.restarts {
+            return Ok(StepOutcome::Exhausted);
+        }
+        self.perturb_best()?;
+        Ok(StepOutcome::Ran)
     }
 
     fn core(&self) -> &ChainCore {
@@ -130,9 +127,12 @@ impl Chain for HillClimbing {
         &mut self.core
     }
 
-    fn save(&self) -> SavedChain {
-        self.core
-            .save_standing(self.position.as_ref(), vec![self.restarts_made])
+    fn kind(&self) -> StateKind {
+        Self::KIND
+    }
+
+    fn save_own(&self) -> Fields {
+        save_position(self.position.as_ref()).with_integer("restarts_made", self.restarts_made)
     }
 }
 
@@ -140,7 +140,7 @@ impl Chain for HillClimbing {
 mod tests {
     use super::super::testing::{evaluator, table_of};
     use super::*;
-    use crate::search::MIN_GAIN;
+    use crate::score::LogScore;
 
     fn chain(restarts: u64, perturb: u64, seed: u64) -> HillClimbing {
         let params = HillClimbingParams { restarts, perturb };
@@ -151,10 +151,10 @@ mod tests {
     #[test]
     fn every_operation_gains_and_the_end_has_none_that_does() {
         let mut chain = chain(0, 1, 1);
-        let mut before = f64::NEG_INFINITY;
+        let mut before = LogScore::IMPOSSIBLE;
         while chain.step() == StepOutcome::Ran {
-            let score = chain.position.as_ref().unwrap().score().value();
-            assert!(score > before + MIN_GAIN);
+            let score = chain.position.as_ref().unwrap().score();
+            assert!(score.beats(before));
             before = score;
         }
         let position = chain.position.as_mut().unwrap();
@@ -162,8 +162,8 @@ mod tests {
         for number in 0..Operation::count(7) {
             let operation = Operation::from_number(number, 7);
             let gain = position.legal_gain(operation);
-            assert!(gain.is_none_or(|gain| gain <= MIN_GAIN));
-            let free = gain.is_some_and(|gain| gain.abs() <= MIN_GAIN);
+            assert!(gain.is_none_or(|gain| gain <= LogScore::MIN_GAIN));
+            let free = gain.is_some_and(|gain| gain.abs() <= LogScore::MIN_GAIN);
             free_reversals += u32::from(free && matches!(operation, Operation::Reverse(..)));
         }
         assert!(

@@ -7,7 +7,7 @@ use crate::graph::{Dag, ReachScratch};
 use crate::ids::NodeIdx;
 use crate::score::LogScore;
 use crate::search::UnfitState;
-use crate::search::{Constraints, Evaluator, Operation, OutOfBudget, Random, SavedChain};
+use crate::search::{Constraints, Evaluator, Fields, Operation, OutOfBudget, Random};
 use std::sync::Arc;
 
 /// A network and what is known of its score.
@@ -220,75 +220,64 @@ pub(super) fn is_frozen(dag: &Dag, constraints: &Constraints) -> bool {
         .any(|number| Operation::from_number(number, n).is_legal(dag, constraints, &mut reach))
 }
 
-/// Appends individuals to a stored state: a row and the local scores of each.
+/// Adds individuals to what is stored: their networks as rows, and under the same name the local
+/// scores of each.
 pub(super) fn save_all<'a>(
-    individuals: impl IntoIterator<Item = &'a Individual>,
-    saved: &mut SavedChain,
-) {
-    for individual in individuals {
-        saved.rows.push(individual.row());
-        saved.numbers.extend(&individual.locals);
-    }
+    own: Fields,
+    name: &'static str,
+    individuals: impl IntoIterator<Item = &'a Individual> + Clone,
+) -> Fields {
+    let rows = individuals.clone().into_iter().map(Individual::row);
+    let locals = individuals.into_iter().flat_map(|it| &it.locals).copied();
+    own.with_rows(name, rows).with_numbers(name, locals)
 }
 
-/// Reads all stored individuals, and returns them with the numbers that follow theirs.
+/// Reads stored individuals, scored or not.
 ///
 /// # Errors
-/// If a network is cyclic, breaks a constraint, or has no score for each node.
-pub(super) fn load_all<'a>(
-    saved: &'a SavedChain,
+/// If they are not there, or a network is cyclic, breaks a constraint, or has no score for each node.
+pub(super) fn load_any(
+    own: &Fields,
+    name: &'static str,
     constraints: &Constraints,
-) -> Result<(Vec<Individual>, &'a [f64]), UnfitState> {
-    let n = constraints.nodes();
-    let mut numbers = saved.numbers.as_slice();
-    let mut individuals = Vec::with_capacity(saved.rows.len());
-    for row in &saved.rows {
-        let dag = row.structure.to_dag().map_err(|_| UnfitState)?;
-        let (locals, rest) = numbers.split_at_checked(n).ok_or(UnfitState)?;
-        numbers = rest;
-        if !constraints.hold_for(&dag) || locals.iter().any(|local| local.is_nan()) {
-            return Err(UnfitState);
+) -> Result<Vec<Individual>, UnfitState> {
+    let (rows, locals) = (own.rows(name)?, own.numbers(name)?);
+    let unfit = || UnfitState::Field(name);
+    if locals.len() != rows.len() * constraints.nodes() {
+        return Err(unfit());
+    }
+    let mut individuals = Vec::with_capacity(rows.len());
+    for (row, locals) in rows.iter().zip(locals.chunks_exact(constraints.nodes())) {
+        let dag = row.structure.to_dag().map_err(|_| unfit())?;
+        if !constraints.hold_for(&dag) {
+            return Err(unfit());
         }
-        let families = row.structure.families().to_vec();
-        let locals = locals.to_vec();
         let mut individual = Individual {
-            families,
-            locals,
+            families: row.structure.families().to_vec(),
+            locals: locals.to_vec(),
             score: LogScore::IMPOSSIBLE,
         };
         individual.add_up();
         individuals.push(individual);
     }
-    Ok((individuals, numbers))
+    Ok(individuals)
 }
 
-/// Splits `count` individuals off the end, all of which must be scored.
+/// Reads stored individuals, all of which must be scored.
 ///
 /// # Errors
-/// If there are fewer, or one is not scored.
-pub(super) fn split_scored(
-    individuals: &mut Vec<Individual>,
-    count: u64,
+/// As [`load_any`], or if one is not scored.
+pub(super) fn load_scored(
+    own: &Fields,
+    name: &'static str,
+    constraints: &Constraints,
 ) -> Result<Vec<Individual>, UnfitState> {
-    let split = split_any(individuals, count)?;
-    if split.iter().all(Individual::is_scored) {
-        Ok(split)
+    let individuals = load_any(own, name, constraints)?;
+    if individuals.iter().all(Individual::is_scored) {
+        Ok(individuals)
     } else {
-        Err(UnfitState)
+        Err(UnfitState::Field(name))
     }
-}
-
-/// Splits `count` individuals off the end, scored or not.
-///
-/// # Errors
-/// If there are fewer.
-pub(super) fn split_any(
-    individuals: &mut Vec<Individual>,
-    count: u64,
-) -> Result<Vec<Individual>, UnfitState> {
-    let count = usize::try_from(count).map_err(|_| UnfitState)?;
-    let kept = individuals.len().checked_sub(count).ok_or(UnfitState)?;
-    Ok(individuals.split_off(kept))
 }
 
 #[cfg(test)]
@@ -336,16 +325,15 @@ mod tests {
         let mut known = Individual::of(&dag(4, &[(0, 1), (1, 2)]));
         known.ask(&mut evaluator).unwrap();
         let open = known.after_operations(2, evaluator.constraints(), &mut Random::new(Seed(1)));
-        let mut saved = SavedChain::default();
-        save_all([&known, &open], &mut saved);
-        saved.numbers.push(7.0);
-        let (loaded, rest) = load_all(&saved, evaluator.constraints()).unwrap();
-        assert_eq!((loaded, rest), (vec![known, open], &[7.0][..]));
-        saved.numbers.truncate(6);
-        assert_eq!(
-            load_all(&saved, evaluator.constraints()).unwrap_err(),
-            UnfitState
-        );
+        let saved = save_all(Fields::default(), "some", [&known, &open]);
+        let constraints = evaluator.constraints();
+        let loaded = load_any(&saved, "some", constraints).unwrap();
+        assert_eq!(loaded, [known, open]);
+        let unfit = Err(UnfitState::Field("some"));
+        assert_eq!(load_scored(&saved, "some", constraints), unfit);
+        let fewer = saved.numbers("some").unwrap()[..6].to_vec();
+        let fewer = saved.with_numbers("some", fewer);
+        assert_eq!(load_any(&fewer, "some", constraints), unfit);
     }
 
     #[test]

@@ -2,10 +2,10 @@
 //! with its own best and crossed with the swarm's best, X <- Cg(Cp(M(X))), each with a probability
 //! that changes linearly over time.
 
-use super::individual::{Individual, best_of};
-use super::population::{About, Draw, ExtraState, Population, PopulationSearch};
+use super::individual::{Individual, best_of, load_scored, save_all};
+use super::population::{About, Draw, Population, PopulationSearch};
 use crate::ids::NodeIdx;
-use crate::search::{Constraints, Operation, Random, UnfitState};
+use crate::search::{Constraints, Fields, Operation, Random, StateKind, UnfitState};
 
 /// The swarm and its probabilities, each as (first, last) of a linear schedule.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -88,6 +88,11 @@ impl Swarm {
 impl PopulationSearch for Swarm {
     type Params = ParticlesParams;
 
+    const KIND: StateKind = StateKind {
+        search: "bnc-pso",
+        version: 1,
+    };
+
     fn new(mut params: ParticlesParams) -> Self {
         params.swarm = params.swarm.max(1);
         Self {
@@ -144,41 +149,35 @@ impl PopulationSearch for Swarm {
         Vec::new()
     }
 
-    fn save(&self) -> ExtraState {
-        let stage = match self.stage {
-            Stage::OwnCrossed => 1,
-            Stage::Last => 2,
-        };
-        ExtraState {
-            individuals: self.bests.clone(),
-            integers: vec![self.turn as u64, self.generation, stage],
-            numbers: Vec::new(),
-        }
+    fn save(&self, own: Fields) -> Fields {
+        save_all(own, "bests", &self.bests)
+            .with_sizes("turn", [self.turn])
+            .with_integer("generation", self.generation)
+            .with_integer("own_crossed", u64::from(self.stage == Stage::OwnCrossed))
     }
 
-    fn load(&mut self, stored: ExtraState, about: About) -> Result<(), UnfitState> {
-        let (&[turn, generation, stage], []) =
-            (stored.integers.as_slice(), stored.numbers.as_slice())
-        else {
-            return Err(UnfitState);
-        };
-        self.turn = usize::try_from(turn).map_err(|_| UnfitState)?;
-        self.generation = generation;
-        self.stage = match stage {
+    fn load(&mut self, own: &Fields, about: About<'_>) -> Result<(), UnfitState> {
+        self.bests = load_scored(own, "bests", about.constraints)?;
+        self.turn = own.size("turn")?;
+        self.generation = own.integer("generation")?;
+        self.stage = match own.integer("own_crossed")? {
+            0 => Stage::Last,
             1 => Stage::OwnCrossed,
-            2 => Stage::Last,
-            _ => return Err(UnfitState),
+            _ => return Err(UnfitState::Field("own_crossed")),
         };
-        let counted = about.members <= self.params.swarm
-            && stored.individuals.len() == about.members
-            && self.turn < self.params.swarm
-            && about.pending <= 2;
-        let early =
-            about.members < self.params.swarm && (self.turn > 0 || self.stage == Stage::OwnCrossed);
-        if !counted || early {
-            return Err(UnfitState);
+        let growing = about.members < self.params.swarm;
+        if about.members > self.params.swarm {
+            return Err(UnfitState::Field("members"));
         }
-        self.bests = stored.individuals;
+        if self.bests.len() != about.members {
+            return Err(UnfitState::Field("bests"));
+        }
+        if self.turn >= self.params.swarm || growing && self.turn > 0 {
+            return Err(UnfitState::Field("turn"));
+        }
+        if about.pending > 2 || growing && self.stage == Stage::OwnCrossed {
+            return Err(UnfitState::Field("pending"));
+        }
         Ok(())
     }
 }

@@ -6,11 +6,11 @@
 //! iteration, is one member of the first population or one proposal of the search. Ends by its
 //! budget, where constraints leave nothing to change, or when the search says so.
 
-use super::individual::{Individual, is_frozen, load_all, save_all, split_any, split_scored};
+use super::individual::{Individual, is_frozen, load_any, load_scored, save_all};
 use crate::graph::Dag;
 use crate::ids::Seed;
-use crate::search::{Chain, ChainCore, Constraints, Evaluator, OutOfBudget, Random};
-use crate::search::{SavedChain, StepOutcome, UnfitState};
+use crate::search::{Chain, ChainCore, Constraints, Evaluator, Fields, OutOfBudget, Random};
+use crate::search::{SavedChain, StateKind, StepOutcome, UnfitState};
 
 /// A search over a population.
 #[derive(Debug)]
@@ -28,6 +28,9 @@ pub struct Population<H> {
 pub trait PopulationSearch: Send + Sized {
     /// The settings.
     type Params;
+
+    /// What its chains are stored as.
+    const KIND: StateKind;
 
     /// Begins with no member, settings brought into range.
     fn new(params: Self::Params) -> Self;
@@ -55,14 +58,14 @@ pub trait PopulationSearch: Send + Sized {
         false
     }
 
-    /// Returns what is to be stored beside the members.
-    fn save(&self) -> ExtraState;
+    /// Adds what is to be stored beside the members.
+    fn save(&self, own: Fields) -> Fields;
 
     /// Takes back what was stored beside the members.
     ///
     /// # Errors
-    /// If it is not what these search store.
-    fn load(&mut self, stored: ExtraState, about: About) -> Result<(), UnfitState>;
+    /// If it is not what this search stores.
+    fn load(&mut self, own: &Fields, about: About<'_>) -> Result<(), UnfitState>;
 }
 
 /// What random choices are made by, and what they must keep.
@@ -74,29 +77,20 @@ pub struct Draw<'a> {
     pub random: &'a mut Random,
 }
 
-/// What search own beside the members.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct ExtraState {
-    /// Scored individuals.
-    pub individuals: Vec<Individual>,
-    /// Whole numbers.
-    pub integers: Vec<u64>,
-    /// Other numbers.
-    pub numbers: Vec<f64>,
-}
-
-/// How the population stands that stored belongings must fit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct About {
+/// How the population stands that stored fields must fit.
+#[derive(Clone, Copy, Debug)]
+pub struct About<'a> {
     /// How many members there are.
     pub members: usize,
-    /// How many nodes each has.
-    pub nodes: usize,
     /// How many individuals wait for their scores.
     pub pending: usize,
+    /// The constraints.
+    pub constraints: &'a Constraints,
 }
 
 impl<H: PopulationSearch> Population<H> {
+    pub(crate) const KIND: StateKind = H::KIND;
+
     /// Prepares a chain; nothing is scored before the first step.
     #[must_use]
     pub fn new(evaluator: Evaluator, start: Dag, seed: Seed, params: H::Params) -> Self {
@@ -110,7 +104,7 @@ impl<H: PopulationSearch> Population<H> {
         }
     }
 
-    /// Goes on from a stored state.
+    /// Resumes from a stored state.
     ///
     /// # Errors
     /// If the state is not one of this search.
@@ -121,54 +115,25 @@ impl<H: PopulationSearch> Population<H> {
         saved: &SavedChain,
     ) -> Result<Self, UnfitState> {
         let mut chain = Self::new(evaluator, start, Seed(0), params);
-        let [pending, own, integers @ ..] = saved.integers.as_slice() else {
-            return Err(UnfitState);
-        };
-        let (mut all, numbers) = load_all(saved, chain.core.evaluator.constraints())?;
-        chain.pending = split_any(&mut all, *pending)?;
-        let individuals = split_scored(&mut all, *own)?;
-        let members = all.len() as u64;
-        chain.members = split_scored(&mut all, members)?;
-        let growing = chain.is_growing();
-        if growing && (chain.pending.len() > 1 || !individuals.is_empty() && members == 0) {
-            return Err(UnfitState);
+        let (own, constraints) = (&saved.own, chain.core.evaluator.constraints());
+        chain.members = load_scored(own, "members", constraints)?;
+        chain.pending = load_any(own, "pending", constraints)?;
+        let growing = chain.members.len() < chain.search.first_size();
+        if growing && chain.pending.len() > 1 {
+            return Err(UnfitState::Field("pending"));
         }
-        let stored = ExtraState {
-            individuals,
-            integers: integers.to_vec(),
-            numbers: numbers.to_vec(),
-        };
         let about = About {
             members: chain.members.len(),
-            nodes: chain.start.nodes(),
             pending: if growing { 0 } else { chain.pending.len() },
+            constraints,
         };
-        chain.search.load(stored, about)?;
+        chain.search.load(own, about)?;
         chain.core = ChainCore::resume(chain.core.evaluator, saved);
         Ok(chain)
     }
 
     fn is_growing(&self) -> bool {
         self.members.len() < self.search.first_size()
-    }
-
-    fn try_step(&mut self) -> Result<StepOutcome, OutOfBudget> {
-        let over = self.frozen && !self.members.is_empty() || self.search.is_over();
-        if over {
-            return Ok(StepOutcome::Exhausted);
-        }
-        if self.pending.is_empty() {
-            self.pending = self.propose();
-        }
-        while !self.pending.is_empty() {
-            for individual in &mut self.pending {
-                individual.ask(&mut self.core.evaluator)?;
-                self.core.offer(individual.score(), || individual.row());
-            }
-            let scored = std::mem::take(&mut self.pending);
-            self.pending = self.settle(scored);
-        }
-        Ok(StepOutcome::Ran)
     }
 
     fn propose(&mut self) -> Vec<Individual> {
@@ -206,9 +171,23 @@ impl<H: PopulationSearch> Population<H> {
 }
 
 impl<H: PopulationSearch> Chain for Population<H> {
-    fn step(&mut self) -> StepOutcome {
-        let made = self.try_step();
-        self.core.count_step(made)
+    fn try_step(&mut self) -> Result<StepOutcome, OutOfBudget> {
+        let over = self.frozen && !self.members.is_empty() || self.search.is_over();
+        if over {
+            return Ok(StepOutcome::Exhausted);
+        }
+        if self.pending.is_empty() {
+            self.pending = self.propose();
+        }
+        while !self.pending.is_empty() {
+            for individual in &mut self.pending {
+                individual.ask(&mut self.core.evaluator)?;
+                self.core.offer(individual.score(), || individual.row());
+            }
+            let scored = std::mem::take(&mut self.pending);
+            self.pending = self.settle(scored);
+        }
+        Ok(StepOutcome::Ran)
     }
 
     fn core(&self) -> &ChainCore {
@@ -219,18 +198,13 @@ impl<H: PopulationSearch> Chain for Population<H> {
         &mut self.core
     }
 
-    fn save(&self) -> SavedChain {
-        let own = self.search.save();
-        let mut integers = vec![self.pending.len() as u64, own.individuals.len() as u64];
-        integers.extend(own.integers);
-        let mut saved = SavedChain {
-            integers,
-            ..self.core.save()
-        };
-        let all = self.members.iter().chain(&own.individuals);
-        save_all(all.chain(&self.pending), &mut saved);
-        saved.numbers.extend(own.numbers);
-        saved
+    fn kind(&self) -> StateKind {
+        H::KIND
+    }
+
+    fn save_own(&self) -> Fields {
+        let own = save_all(Fields::default(), "members", &self.members);
+        self.search.save(save_all(own, "pending", &self.pending))
     }
 }
 
@@ -258,6 +232,11 @@ mod tests {
 
     impl PopulationSearch for Pair {
         type Params = ();
+
+        const KIND: StateKind = StateKind {
+            search: "pair",
+            version: 1,
+        };
 
         fn new((): ()) -> Self {
             Self::default()
@@ -293,11 +272,11 @@ mod tests {
             self.settled.len() == 4
         }
 
-        fn save(&self) -> ExtraState {
-            ExtraState::default()
+        fn save(&self, own: Fields) -> Fields {
+            own
         }
 
-        fn load(&mut self, _stored: ExtraState, _about: About) -> Result<(), UnfitState> {
+        fn load(&mut self, _own: &Fields, _about: About<'_>) -> Result<(), UnfitState> {
             Ok(())
         }
     }

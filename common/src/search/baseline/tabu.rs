@@ -3,8 +3,8 @@
 
 use crate::graph::Dag;
 use crate::ids::{NodeIdx, Seed};
-use crate::search::{Chain, ChainCore, Evaluator, Operation, OutOfBudget, Position};
-use crate::search::{SavedChain, StepOutcome, UnfitState, family_hash};
+use crate::search::{Chain, ChainCore, Evaluator, Fields, Operation, OutOfBudget, Position};
+use crate::search::{SavedChain, StateKind, StepOutcome, UnfitState, family_hash, save_position};
 use std::collections::VecDeque;
 
 /// How long tabu search remembers, and how patient it is.
@@ -38,6 +38,11 @@ pub struct Tabu {
 }
 
 impl Tabu {
+    pub(crate) const KIND: StateKind = StateKind {
+        search: "tabu",
+        version: 1,
+    };
+
     /// Prepares a chain; nothing is scored before the first step.
     #[must_use]
     pub fn new(evaluator: Evaluator, start: Dag, seed: Seed, params: TabuParams) -> Self {
@@ -62,54 +67,16 @@ impl Tabu {
         params: TabuParams,
         saved: &SavedChain,
     ) -> Result<Self, UnfitState> {
-        let Some((&without_gain, visited)) = saved.integers.split_first() else {
-            return Err(UnfitState);
-        };
         let mut core = ChainCore::resume(evaluator, saved);
-        let position = core.stand_again(&saved.rows)?;
-        let visited = visited.iter().copied().collect();
+        let position = core.stand_again(&saved.own)?;
         Ok(Self {
             core,
             params,
             start,
             position,
-            visited,
-            without_gain,
+            visited: saved.own.integers("visited")?.iter().copied().collect(),
+            without_gain: saved.own.integer("without_gain")?,
         })
-    }
-
-    fn try_step(&mut self) -> Result<StepOutcome, OutOfBudget> {
-        let mut position = match self.position.take() {
-            Some(position) => position,
-            None => Position::new(self.start.clone(), &mut self.core.evaluator)?,
-        };
-        if self.visited.is_empty() {
-            self.core.offer(position.score(), || position.row());
-            self.visited.push_back(key_of(position.dag()));
-        }
-        // A budget may have ended in the middle of the last sweep: then the operation is made.
-        if position.is_fresh() {
-            let patient = self.without_gain < self.params.patience;
-            let next = patient.then(|| self.best_allowed(&mut position)).flatten();
-            let Some(operation) = next else {
-                self.position = Some(position);
-                return Ok(StepOutcome::Exhausted);
-            };
-            position.apply(operation, &self.core.evaluator);
-        }
-        let refreshed = position.refresh(&mut self.core.evaluator);
-        let position = self.position.insert(position);
-        refreshed?;
-        self.visited.push_back(key_of(position.dag()));
-        if self.visited.len() > self.params.list {
-            self.visited.pop_front();
-        }
-        if self.core.offer(position.score(), || position.row()) {
-            self.without_gain = 0;
-        } else {
-            self.without_gain += 1;
-        }
-        Ok(StepOutcome::Ran)
     }
 
     /// Returns the best legal operation that leads to no remembered network, ties at random.
@@ -170,9 +137,38 @@ fn key_after(dag: &Dag, operation: Operation, key: u64) -> u64 {
 }
 
 impl Chain for Tabu {
-    fn step(&mut self) -> StepOutcome {
-        let made = self.try_step();
-        self.core.count_step(made)
+    fn try_step(&mut self) -> Result<StepOutcome, OutOfBudget> {
+        let mut position = match self.position.take() {
+            Some(position) => position,
+            None => Position::new(self.start.clone(), &mut self.core.evaluator)?,
+        };
+        if self.visited.is_empty() {
+            self.core.offer(position.score(), || position.row());
+            self.visited.push_back(key_of(position.dag()));
+        }
+        // A budget may have ended in the middle of the last sweep: then the operation is made.
+        if position.is_fresh() {
+            let patient = self.without_gain < self.params.patience;
+            let next = patient.then(|| self.best_allowed(&mut position)).flatten();
+            let Some(operation) = next else {
+                self.position = Some(position);
+                return Ok(StepOutcome::Exhausted);
+            };
+            position.apply(operation, &self.core.evaluator);
+        }
+        let refreshed = position.refresh(&mut self.core.evaluator);
+        let position = self.position.insert(position);
+        refreshed?;
+        self.visited.push_back(key_of(position.dag()));
+        if self.visited.len() > self.params.list {
+            self.visited.pop_front();
+        }
+        if self.core.offer(position.score(), || position.row()) {
+            self.without_gain = 0;
+        } else {
+            self.without_gain += 1;
+        }
+        Ok(StepOutcome::Ran)
     }
 
     fn core(&self) -> &ChainCore {
@@ -183,10 +179,14 @@ impl Chain for Tabu {
         &mut self.core
     }
 
-    fn save(&self) -> SavedChain {
-        let integers = std::iter::once(self.without_gain).chain(self.visited.iter().copied());
-        self.core
-            .save_standing(self.position.as_ref(), integers.collect())
+    fn kind(&self) -> StateKind {
+        Self::KIND
+    }
+
+    fn save_own(&self) -> Fields {
+        save_position(self.position.as_ref())
+            .with_integer("without_gain", self.without_gain)
+            .with_integers("visited", self.visited.iter().copied())
     }
 }
 

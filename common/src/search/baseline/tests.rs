@@ -5,8 +5,9 @@ use super::testing::{constrained, evaluator, random_constraints, strong_table, t
 use super::*;
 use crate::data::Table;
 use crate::graph::Dag;
-use crate::ids::{NodeIdx, Seed};
-use crate::search::{Chain, Constraints, Evaluator, Random, SavedChain, StepOutcome};
+use crate::ids::{ChainId, NodeIdx, Seed};
+use crate::search::{Chain, Constraints, Evaluator, Random, SavedChain, SearchSpec};
+use crate::search::{StepOutcome, UnfitState};
 use std::sync::Arc;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -232,7 +233,8 @@ fn no_reported_row_breaks_a_constraint() {
                     .take_finds()
                     .into_iter()
                     .map(|(_, row)| row);
-                for row in rows.chain(chain.save().rows) {
+                let stored = chain.save_own().rows.into_values().flatten();
+                for row in rows.chain(stored) {
                     let dag = row.structure.to_dag().unwrap();
                     assert!(constraints.hold_for(&dag), "{kind:?}, set {set}");
                 }
@@ -398,14 +400,20 @@ fn where_nothing_may_change_the_start_is_scored_and_that_is_all() {
 #[test]
 fn a_state_of_another_search_is_refused() {
     let table = table_of(5, 13);
-    let saved = SavedChain {
-        integers: vec![1; 9],
-        ..SavedChain::default()
-    };
-    let (fresh, start) = (|| evaluator(&table), || Dag::empty(5));
-    assert!(Annealing::resume(fresh(), start(), AnnealingParams::default(), &saved).is_err());
-    assert!(Genetic::resume(fresh(), start(), GeneticParams::default(), &saved).is_err());
-    assert!(Weeds::resume(fresh(), start(), WeedsParams::default(), &saved).is_err());
-    assert!(Football::resume(fresh(), start(), FootballParams::default(), &saved).is_err());
-    assert!(Particles::resume(fresh(), start(), ParticlesParams::default(), &saved).is_err());
+    let problem = Arc::clone(evaluator(&table).problem());
+    for writer in SearchSpec::defaults() {
+        let mut chain = writer.start(&problem, ChainId(0), 1, Seed(1));
+        chain.step();
+        let saved = chain.save();
+        for reader in SearchSpec::defaults() {
+            let resumed = reader.resume(&problem, ChainId(0), 1, &saved);
+            assert_eq!(resumed.is_ok(), reader == writer, "{reader:?}");
+        }
+        let newer = SavedChain {
+            version: saved.version + 1,
+            ..saved
+        };
+        let refused = writer.resume(&problem, ChainId(0), 1, &newer).err();
+        assert!(matches!(refused, Some(UnfitState::Newer { .. })));
+    }
 }

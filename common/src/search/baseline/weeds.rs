@@ -2,10 +2,10 @@
 //! makes; seeds fall a random number of operations away from it, fewer as time goes on; parents
 //! and seeds compete for the places of the colony.
 
-use super::individual::Individual;
-use super::population::{About, Draw, ExtraState, Population, PopulationSearch};
+use super::individual::{Individual, load_scored, save_all};
+use super::population::{About, Draw, Population, PopulationSearch};
 use crate::score::LogScore;
-use crate::search::{Random, UnfitState};
+use crate::search::{Fields, Random, StateKind, UnfitState};
 
 /// How a colony grows and spreads.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -93,6 +93,11 @@ pub struct Colony {
 impl PopulationSearch for Colony {
     type Params = WeedsParams;
 
+    const KIND: StateKind = StateKind {
+        search: "iwo",
+        version: 1,
+    };
+
     fn new(mut params: WeedsParams) -> Self {
         params.maximum = params.maximum.max(1);
         params.initial = params.initial.clamp(1, params.maximum);
@@ -133,27 +138,24 @@ impl PopulationSearch for Colony {
         Vec::new()
     }
 
-    fn save(&self) -> ExtraState {
-        ExtraState {
-            individuals: self.seeds.clone(),
-            integers: vec![self.generation],
-            numbers: Vec::new(),
-        }
+    fn save(&self, own: Fields) -> Fields {
+        save_all(own, "seeds", &self.seeds).with_integer("generation", self.generation)
     }
 
-    fn load(&mut self, stored: ExtraState, about: About) -> Result<(), UnfitState> {
-        let (&[generation], []) = (stored.integers.as_slice(), stored.numbers.as_slice()) else {
-            return Err(UnfitState);
-        };
+    fn load(&mut self, own: &Fields, about: About<'_>) -> Result<(), UnfitState> {
+        self.seeds = load_scored(own, "seeds", about.constraints)?;
+        self.generation = own.integer("generation")?;
         let growing = about.members < self.params.initial;
         let most = self.params.maximum * self.params.seeds_most;
-        let too_early = growing && !stored.individuals.is_empty();
-        let too_many = about.members > self.params.maximum || stored.individuals.len() >= most;
-        if too_early || too_many || about.pending > 1 {
-            return Err(UnfitState);
+        if self.seeds.len() >= most || growing && !self.seeds.is_empty() {
+            return Err(UnfitState::Field("seeds"));
         }
-        self.seeds = stored.individuals;
-        self.generation = generation;
+        if about.members > self.params.maximum {
+            return Err(UnfitState::Field("members"));
+        }
+        if about.pending > 1 {
+            return Err(UnfitState::Field("pending"));
+        }
         Ok(())
     }
 }

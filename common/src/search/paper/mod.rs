@@ -10,8 +10,8 @@ mod table;
 use crate::elite::{EliteRow, Structure};
 use crate::graph::Dag;
 use crate::ids::{NodeIdx, Seed};
-use crate::search::{Chain, ChainCore, Evaluator, Operation, OutOfBudget, SavedChain, Seeds};
-use crate::search::{StepOutcome, UnfitState};
+use crate::search::{Chain, ChainCore, Evaluator, Fields, Operation, OutOfBudget, SavedChain};
+use crate::search::{Seeds, StateKind, StepOutcome, UnfitState};
 use row::{Family, Row};
 use std::sync::Arc;
 use table::{RowId, Table};
@@ -73,6 +73,11 @@ pub struct PaperWalk {
 }
 
 impl PaperWalk {
+    pub(crate) const KIND: StateKind = StateKind {
+        search: "paper",
+        version: 1,
+    };
+
     /// Prepares a walk; nothing is scored before the first step.
     #[must_use]
     pub fn new(evaluator: Evaluator, start: Dag, seed: Seed, params: PaperParams) -> Self {
@@ -101,38 +106,8 @@ impl PaperWalk {
         let mut walk = Self::new(evaluator, start, Seed(0), params);
         let evaluator = walk.core.evaluator;
         walk.core = ChainCore::resume(evaluator, saved);
-        (walk.table, walk.current) = Table::load(walk.params.table_rows.max(2), saved)?;
+        (walk.table, walk.current) = Table::load(walk.params.table_rows.max(2), &saved.own)?;
         Ok(walk)
-    }
-
-    fn try_step(&mut self) -> Result<StepOutcome, OutOfBudget> {
-        if self.table.is_empty() {
-            let first = self.scored_row(&Structure::of(&self.start))?;
-            self.current = self.table.insert(first);
-            self.offer_current();
-        }
-        self.take_waiting_seeds()?;
-        let row = self.table.row(self.current);
-        let explore = self.core.random.chance(self.params.epsilon);
-        let chosen = match (explore, self.params.explore) {
-            (true, Explore::Untried) => row.draw_untried(&mut self.core.random),
-            (true, Explore::All) => row.draw_any(&mut self.core.random),
-            (false, _) => row.draw_by_benefit(&mut self.core.random),
-        };
-        let Some(operation) = chosen else {
-            // A row without a legal operation: go to the best one; if we are there, that is all.
-            let best = self.table.best();
-            if best == self.current {
-                return Ok(StepOutcome::Exhausted);
-            }
-            self.current = best;
-            return Ok(StepOutcome::Ran);
-        };
-        self.try_operation(operation)?;
-        if self.core.random.unit() <= self.params.theta {
-            self.current = self.table.best();
-        }
-        Ok(StepOutcome::Ran)
     }
 
     /// Lines 6 to 24 of the paper's Algorithm 2.
@@ -193,7 +168,7 @@ impl PaperWalk {
             return Ok(());
         };
         let mut entered: Vec<RowId> = Vec::new();
-        for seed in &seeds.rows {
+        for seed in seeds.rows() {
             self.core.seeds.received += 1;
             let row = self.scored_row(&seed.structure)?;
             if self.table.find(&row).is_none() {
@@ -234,9 +209,34 @@ impl PaperWalk {
 }
 
 impl Chain for PaperWalk {
-    fn step(&mut self) -> StepOutcome {
-        let made = self.try_step();
-        self.core.count_step(made)
+    fn try_step(&mut self) -> Result<StepOutcome, OutOfBudget> {
+        if self.table.is_empty() {
+            let first = self.scored_row(&Structure::of(&self.start))?;
+            self.current = self.table.insert(first);
+            self.offer_current();
+        }
+        self.take_waiting_seeds()?;
+        let row = self.table.row(self.current);
+        let explore = self.core.random.chance(self.params.epsilon);
+        let chosen = match (explore, self.params.explore) {
+            (true, Explore::Untried) => row.draw_untried(&mut self.core.random),
+            (true, Explore::All) => row.draw_any(&mut self.core.random),
+            (false, _) => row.draw_by_benefit(&mut self.core.random),
+        };
+        let Some(operation) = chosen else {
+            // A row without a legal operation: go to the best one; if we are there, that is all.
+            let best = self.table.best();
+            if best == self.current {
+                return Ok(StepOutcome::Exhausted);
+            }
+            self.current = best;
+            return Ok(StepOutcome::Ran);
+        };
+        self.try_operation(operation)?;
+        if self.core.random.unit() <= self.params.theta {
+            self.current = self.table.best();
+        }
+        Ok(StepOutcome::Ran)
     }
 
     fn core(&self) -> &ChainCore {
@@ -255,10 +255,12 @@ impl Chain for PaperWalk {
         self.waiting = Some(seeds);
     }
 
-    fn save(&self) -> SavedChain {
-        let mut saved = self.core.save();
-        self.table.save(self.current, &mut saved);
-        saved
+    fn kind(&self) -> StateKind {
+        Self::KIND
+    }
+
+    fn save_own(&self) -> Fields {
+        self.table.save(self.current)
     }
 }
 

@@ -1,10 +1,8 @@
 //! The walk's bounded Q-table: rows found by key, the best and the worst at hand.
 
 use super::row::{Family, Row};
-use crate::elite::{EliteRow, Structure};
-use crate::ids::NodeIdx;
 use crate::score::LogScore;
-use crate::search::{SavedChain, UnfitState};
+use crate::search::{Fields, Operation, UnfitState};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -112,59 +110,56 @@ impl Table {
         Some(id)
     }
 
-    /// Stores rows, local scores and cells.
-    pub(super) fn save(&self, current: RowId, saved: &mut SavedChain) {
-        saved.integers.extend([self.next, current.0]);
-        for (id, row) in &self.rows {
-            let families = row
-                .families()
-                .iter()
-                .map(|f| Arc::clone(&f.parents))
-                .collect();
-            let structure = Structure::from_families(families);
-            saved.rows.push(EliteRow {
-                structure,
-                score: row.score(),
-            });
-            saved.integers.extend([id.0, row.tried().len() as u64]);
-            saved
-                .numbers
-                .extend(row.families().iter().map(|family| family.score));
-            for (&cell, &value) in row.tried() {
-                saved.integers.push(cell as u64);
-                saved.numbers.push(value);
-            }
-        }
+    /// Stores rows, local scores and cells. Rows have an id, as many local scores as nodes, and as
+    /// many tried cells as is said beside them.
+    pub(super) fn save(&self, current: RowId) -> Fields {
+        let rows = || self.rows.values();
+        let tried = || rows().flat_map(Row::tried);
+        let locals = rows().flat_map(|row| row.families().iter().map(|family| family.score));
+        Fields::default()
+            .with_rows("rows", rows().map(Row::to_elite))
+            .with_integers("ids", self.rows.keys().map(|id| id.0))
+            .with_integer("next_id", self.next)
+            .with_integer("current", current.0)
+            .with_numbers("locals", locals)
+            .with_sizes("tried", rows().map(|row| row.tried().len()))
+            .with_sizes("cells", tried().map(|(&cell, _)| cell))
+            .with_numbers("benefits", tried().map(|(_, &benefit)| benefit))
     }
 
-    pub(super) fn load(limit: usize, saved: &SavedChain) -> Result<(Self, RowId), UnfitState> {
-        let mut integers = saved.integers.iter().copied();
-        let mut numbers = saved.numbers.iter().copied();
-        let mut integer = || integers.next().ok_or(UnfitState);
+    pub(super) fn load(limit: usize, own: &Fields) -> Result<(Self, RowId), UnfitState> {
+        let rows = own.rows("rows")?;
+        let (ids, tried) = (own.integers("ids")?, own.sizes("tried")?);
+        if ids.len() != rows.len() || tried.len() != rows.len() {
+            return Err(UnfitState::Field("rows"));
+        }
+        let mut locals = own.numbers("locals")?.iter().copied();
+        let cells = own.sizes("cells")?;
+        let mut cells = cells.into_iter().zip(own.numbers("benefits")?);
         let mut table = Self::new(limit);
-        let next = integer()?;
-        let current = RowId(integer()?);
-        for stored in &saved.rows {
-            let id = integer()?;
-            let cells = integer()?;
+        for ((stored, &id), tried) in rows.iter().zip(ids).zip(tried) {
             let mut families = Vec::new();
-            for node in NodeIdx::all(stored.structure.nodes()) {
-                let parents = Arc::clone(&stored.structure.families()[node.index()]);
-                let score = numbers.next().ok_or(UnfitState)?;
+            for parents in stored.structure.families() {
+                let parents = Arc::clone(parents);
+                let score = locals.next().ok_or(UnfitState::Field("locals"))?;
                 families.push(Arc::new(Family { parents, score }));
             }
             let mut row = Row::new(families);
-            for _ in 0..cells {
-                let cell = usize::try_from(integer()?).map_err(|_| UnfitState)?;
-                row.write_cell(cell, numbers.next().ok_or(UnfitState)?);
+            for _ in 0..tried {
+                let (cell, &benefit) = cells.next().ok_or(UnfitState::Field("cells"))?;
+                if cell >= Operation::count(stored.structure.nodes()) {
+                    return Err(UnfitState::Field("cells"));
+                }
+                row.write_cell(cell, benefit);
             }
             table.next = id;
             table.insert(row);
         }
+        let current = RowId(own.integer("current")?);
         if !table.rows.is_empty() && !table.rows.contains_key(&current) {
-            return Err(UnfitState);
+            return Err(UnfitState::Field("current"));
         }
-        table.next = next;
+        table.next = own.integer("next_id")?;
         Ok((table, current))
     }
 }

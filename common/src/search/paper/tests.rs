@@ -144,8 +144,8 @@ fn seeds_enter_the_table_and_with_theta_one_become_current() {
         let mut walk = walk_on(&table, params, 1);
         walk.step();
         walk.give_seeds(Seeds {
-            rows: vec![best.clone()],
-            draw: Seed(1),
+            best: None,
+            mate: best.clone(),
         });
         walk.step();
         let seeds = walk.core().seeds;

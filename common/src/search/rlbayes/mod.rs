@@ -25,10 +25,11 @@ pub use explore::{BurstKind, Explorer, walk_in_class};
 pub use params::{ChainRank, Learning, RlBayesParams};
 pub use recombine::recombine;
 
-use super::chain::{Chain, ChainCore, SavedChain, Seeds, StepOutcome, UnfitState};
+use super::Random;
+use super::chain::{Chain, ChainCore, Seeds, StepOutcome};
 use super::position::Position;
 use super::problem::{Evaluator, OutOfBudget};
-use super::{MIN_GAIN, Random};
+use super::saved::{Fields, SavedChain, StateKind, UnfitState};
 use crate::elite::{EliteRow, Found};
 use crate::graph::Dag;
 use crate::ids::{NodeIdx, Seed};
@@ -87,6 +88,11 @@ const LEAST_BETWEEN_MEETINGS: u64 = 40;
 const LAG_PER_NODE: f64 = 0.5;
 
 impl RlBayes {
+    pub(crate) const KIND: StateKind = StateKind {
+        search: "rlbayes",
+        version: 1,
+    };
+
     /// Prepares a chain; nothing is scored before the first step.
     #[must_use]
     pub fn new(
@@ -135,42 +141,25 @@ impl RlBayes {
         let mut chain = Self::new(evaluator, start, Seed(0), params, rank);
         let nodes = chain.start.nodes();
         chain.core = ChainCore::resume(chain.core.evaluator, saved);
-        let [
-            since_best,
-            since_row,
-            since_meeting,
-            exploring,
-            explores,
-            places @ ..,
-        ] = saved.integers.as_slice()
-        else {
-            return Err(UnfitState);
-        };
-        chain.since_best = *since_best;
-        chain.since_row = *since_row;
-        chain.since_meeting = *since_meeting;
-        let rows = match saved.rows.as_slice() {
-            [] => &[],
-            [current, run_best, rows @ ..] => {
-                let position = Position::stand_again(current, &mut chain.core.evaluator)?;
-                chain.stage = match exploring {
-                    0 => Stage::Climbing(position),
-                    _ => Stage::Exploring(position),
-                };
-                chain.run_best = Some(run_best.clone());
-                chain.places = places
-                    .iter()
-                    .map(|&place| usize::try_from(place).ok().filter(|&at| at < nodes))
-                    .map(|place| place.map(NodeIdx::new).ok_or(UnfitState))
-                    .collect::<Result<_, _>>()?;
-                rows
+        let own = &saved.own;
+        chain.since_best = own.integer("since_best")?;
+        chain.since_row = own.integer("since_row")?;
+        chain.since_meeting = own.integer("since_meeting")?;
+        if let Some(position) = chain.core.stand_again(own)? {
+            chain.stage = match own.integer("exploring")? {
+                0 => Stage::Climbing(position),
+                _ => Stage::Exploring(position),
+            };
+            let run_best = own.row("run_best")?.cloned();
+            chain.run_best = Some(run_best.ok_or(UnfitState::Field("run_best"))?);
+            let places = own.sizes("places")?;
+            if places.is_empty() || places.iter().any(|&place| place >= nodes) {
+                return Err(UnfitState::Field("places"));
             }
-            [_] => return Err(UnfitState),
-        };
-        if chain.places.is_empty() || !saved.numbers.is_empty() {
-            return Err(UnfitState);
+            chain.places = places.into_iter().map(NodeIdx::new).collect();
+            let explored = own.row("explored")?.cloned();
+            chain.table = QTable::load(params.table_rows, explored, own.rows("table")?);
         }
-        chain.table = QTable::load(params.table_rows, *explores != 0, rows).ok_or(UnfitState)?;
         Ok(chain)
     }
 
@@ -182,7 +171,7 @@ impl RlBayes {
         vectors + closure + QTable::bytes_for(nodes, params.table_rows)
     }
 
-    fn try_step(&mut self) -> Result<(), OutOfBudget> {
+    fn advance(&mut self) -> Result<(), OutOfBudget> {
         match &mut self.stage {
             Stage::Start => {
                 let position = Position::new(self.start.clone(), &mut self.core.evaluator)?;
@@ -260,7 +249,7 @@ impl RlBayes {
         let is_record = self
             .run_best
             .as_ref()
-            .is_none_or(|best| score.value() > best.score.value() + MIN_GAIN);
+            .is_none_or(|best| score.beats(best.score));
         self.since_row += 1;
         self.since_meeting += 1;
         self.since_best += 1;
@@ -333,23 +322,22 @@ impl RlBayes {
         Ok(())
     }
 
-    /// Theta-transfer to rows from outside, the first of which is the best there is and the last
-    /// one of another chain.
+    /// Theta-transfer to rows from outside.
     fn transfer_to_seeds(&mut self, seeds: Seeds) -> Result<(), OutOfBudget> {
-        self.core.seeds.received += seeds.rows.len() as u64;
+        self.core.seeds.received += seeds.count();
         self.since_meeting = 0;
         let stalled = self.is_stalled();
         if stalled {
             self.end_run()?;
         }
-        for row in &seeds.rows {
+        for row in seeds.rows() {
             self.core.seeds.entered += u64::from(self.table.insert(row));
         }
         if !stalled {
-            return seeds.rows.iter().try_for_each(|row| self.meet(row));
+            return seeds.rows().try_for_each(|row| self.meet(row));
         }
-        if let (Some(own), Some(mate)) = (self.table.explored(), seeds.rows.last()) {
-            let child = recombine(own, mate, &mut self.core.evaluator)?;
+        if let Some(own) = self.table.explored() {
+            let child = recombine(own, &seeds.mate, &mut self.core.evaluator)?;
             if child.structure == own.structure {
                 self.transfer_to_own_row();
             } else {
@@ -373,7 +361,7 @@ impl RlBayes {
         let lags = other.score.value() - own.score.value() > far;
         let better_parent = own.score.max(other.score);
         let child = recombine(own, other, &mut self.core.evaluator)?;
-        if lags || child.score.value() > better_parent.value() + MIN_GAIN {
+        if lags || child.score.beats(better_parent) {
             match self.table.explored() {
                 Some(_) => self.go_on_from(child),
                 None => self.first_run_goes_on_from(&child)?,
@@ -450,15 +438,19 @@ fn draw_kind(random: &mut Random) -> BurstKind {
 }
 
 impl Chain for RlBayes {
+    fn try_step(&mut self) -> Result<StepOutcome, OutOfBudget> {
+        self.advance().map(|()| StepOutcome::Ran)
+    }
+
+    /// The first climb is no episode and not counted.
     fn step(&mut self) -> StepOutcome {
         let exploring = matches!(self.stage, Stage::Exploring(_));
-        if self.try_step().is_err() {
-            return StepOutcome::OutOfBudget;
-        }
+        let made = self.try_step();
         if exploring {
-            self.core.iterations += 1;
+            self.core.count_step(made)
+        } else {
+            made.unwrap_or(StepOutcome::OutOfBudget)
         }
-        StepOutcome::Ran
     }
 
     fn core(&self) -> &ChainCore {
@@ -479,35 +471,32 @@ impl Chain for RlBayes {
         self.waiting = Some(seeds);
     }
 
-    fn save(&self) -> SavedChain {
-        let mut saved = self.core.save();
-        let (position, exploring) = match &self.stage {
-            Stage::Start => (None, 0),
-            Stage::Climbing(position) => (Some(position), 0),
-            Stage::Exploring(position) => (Some(position), 1),
+    fn kind(&self) -> StateKind {
+        Self::KIND
+    }
+
+    fn save_own(&self) -> Fields {
+        let position = match &self.stage {
+            Stage::Start => None,
+            Stage::Climbing(position) | Stage::Exploring(position) => Some(position),
         };
-        // A climb that the budget cut short is not a row: the run goes on from its best.
+        // A climb that the budget cut short is not a row: the run continues from its best.
         let current = match position {
             Some(position) if position.is_fresh() => Some(position.row()),
             Some(_) => self.run_best.clone(),
             None => None,
         };
-        if let Some(current) = current {
-            saved.rows.push(current.clone());
-            saved.rows.push(self.run_best.clone().unwrap_or(current));
-            saved.rows.extend(self.table.explored().cloned());
-            saved.rows.extend(self.table.rows().iter().cloned());
-        }
-        let explores = self.table.explored().is_some() && !saved.rows.is_empty();
-        saved.integers = vec![
-            self.since_best,
-            self.since_row,
-            self.since_meeting,
-            exploring,
-            u64::from(explores),
-        ];
-        let places = self.places.iter().map(|place| place.index() as u64);
-        saved.integers.extend(places);
-        saved
+        let exploring = matches!(self.stage, Stage::Exploring(_));
+        let run_best = current.is_some().then(|| self.run_best.clone()).flatten();
+        Fields::default()
+            .with_rows("run_best", run_best.or_else(|| current.clone()))
+            .with_rows("current", current)
+            .with_rows("explored", self.table.explored().cloned())
+            .with_rows("table", self.table.rows().iter().cloned())
+            .with_integer("exploring", u64::from(exploring))
+            .with_integer("since_best", self.since_best)
+            .with_integer("since_row", self.since_row)
+            .with_integer("since_meeting", self.since_meeting)
+            .with_sizes("places", self.places.iter().map(|place| place.index()))
     }
 }

@@ -8,7 +8,6 @@
 
 use crate::elite::{EliteRow, Structure};
 use crate::random::Random;
-use crate::search::MIN_GAIN;
 
 /// A chain's memory.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,7 +44,7 @@ impl QTable {
     pub(super) fn is_better(&self, row: &EliteRow) -> bool {
         self.explored
             .as_ref()
-            .is_none_or(|known| row.score.value() > known.score.value() + MIN_GAIN)
+            .is_none_or(|known| row.score.beats(known.score))
     }
 
     /// Explores the best row of the table from now on with probability theta, else any other.
@@ -82,18 +81,13 @@ impl QTable {
         &self.rows
     }
 
-    /// Goes on from stored rows, the first of which is the explored one if `explores`; none if
-    /// they do not fit.
-    pub(super) fn load(limit: usize, explores: bool, rows: &[EliteRow]) -> Option<Self> {
-        let (explored, rows) = match explores {
-            true => rows.split_first().map(|(row, rows)| (Some(row), rows))?,
-            false => (None, rows),
-        };
-        Some(Self {
+    /// Resumes from stored rows, best first.
+    pub(super) fn load(limit: usize, explored: Option<EliteRow>, rows: &[EliteRow]) -> Self {
+        Self {
             limit,
             rows: rows.iter().take(limit).cloned().collect(),
-            explored: explored.cloned(),
-        })
+            explored,
+        }
     }
 
     /// Returns how many bytes a table takes at most, its rows' families not shared with any other.
@@ -142,13 +136,7 @@ mod tests {
             row(3, -4.0),
             "what it left can be found again"
         );
-        let stored: Vec<EliteRow> = table
-            .explored()
-            .into_iter()
-            .chain(table.rows())
-            .cloned()
-            .collect();
-        assert_eq!(QTable::load(3, true, &stored), Some(table));
-        assert_eq!(QTable::load(3, true, &[]), None);
+        let explored = table.explored().cloned();
+        assert_eq!(QTable::load(3, explored, table.rows()), table);
     }
 }

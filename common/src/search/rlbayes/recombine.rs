@@ -10,7 +10,7 @@ use crate::elite::{EliteRow, Structure};
 use crate::graph::{Dag, ReachScratch};
 use crate::ids::NodeIdx;
 use crate::score::LogScore;
-use crate::search::{Evaluator, MIN_GAIN, OutOfBudget};
+use crate::search::{Evaluator, OutOfBudget};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ pub fn recombine(
             gain += evaluator.local(node, donor.structure.parents(node))?
                 - evaluator.local(node, base.structure.parents(node))?;
         }
-        if gain > MIN_GAIN {
+        if gain > LogScore::MIN_GAIN {
             gaining.push((gain, group));
         }
     }

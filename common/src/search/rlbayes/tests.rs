@@ -103,10 +103,10 @@ fn run_until(chain: &mut RlBayes, done: impl Fn(&RlBayes) -> bool) {
     panic!("it never happens");
 }
 
-fn seeds(rows: &[&EliteRow]) -> Seeds {
+fn seeds(best: &EliteRow, mate: &EliteRow) -> Seeds {
     Seeds {
-        rows: rows.iter().copied().cloned().collect(),
-        draw: Seed(1),
+        best: Some(best.clone()),
+        mate: mate.clone(),
     }
 }
 
@@ -168,7 +168,7 @@ fn a_stalled_chain_takes_over_what_is_better_and_starts_a_run_from_there() {
     assert!(chain.wants_seeds());
     let best = chain.core().best().cloned().unwrap();
     let mate = random_row(&mut chain.core.evaluator, &mut Random::new(Seed(3)));
-    chain.give_seeds(seeds(&[&best, &mate]));
+    chain.give_seeds(seeds(&best, &mate));
     chain.step();
     assert!(!chain.wants_seeds(), "a new run has begun");
     assert_eq!(chain.core().seeds.received, 2);
@@ -205,7 +205,7 @@ fn a_meeting_brings_a_child_only_where_it_is_better_than_both() {
         chain.table.explore(own.clone());
         chain.meet(&worse).unwrap();
         let now = chain.table.explored().unwrap();
-        if child.score.value() > own.score.value() + MIN_GAIN {
+        if child.score.beats(own.score) {
             assert_eq!(now, &child);
             taken += 1;
         } else {
@@ -246,7 +246,7 @@ fn chains_ask_for_rows_of_others_every_so_often() {
     run_until(&mut chain, Chain::wants_seeds);
     assert!(!chain.is_stalled());
     let own = chain.core().best().cloned().unwrap();
-    chain.give_seeds(seeds(&[&own, &own]));
+    chain.give_seeds(seeds(&own, &own));
     chain.step();
     assert!(!chain.wants_seeds());
     run_until(&mut chain, Chain::wants_seeds);
@@ -312,7 +312,7 @@ fn chains_of_one_search_differ() {
             let mut chain = spec.start(&problem, ChainId(number), 4, Seed(1));
             let mut where_it_stands = || {
                 chain.step();
-                chain.save().rows.first().cloned()
+                chain.save_own().row("current").unwrap().cloned()
             };
             (0..100).map(|_| where_it_stands()).collect()
         })

@@ -1,0 +1,265 @@
+//! Chains in virtual time: one thread, one episode of each chain in turn, with the coordinator's
+//! own state machine between them and a clock that counts episodes. The number of cores and their
+//! speed can't reach the result.
+
+use rlbayes::coordination::{ChainCount, Cooperation, Event, Pace, SearchPlan, Snapshots, State};
+use rlbayes_common::elite::{EliteRow, Keying};
+use rlbayes_common::exchange::{
+    Answer, ChainCounters, ChainReport, ChainStatus, Exchange, Hello, WorkerStatistics,
+};
+use rlbayes_common::ids::{ChainId, Incarnation, Seed, WorkerId};
+use rlbayes_common::score::LogScore;
+use rlbayes_common::search::{Budget, Chain, Problem, SearchSpec, StepOutcome};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Duration;
+
+/// Chains that take turns on one thread.
+#[derive(Clone, Debug)]
+pub(crate) struct VirtualRun {
+    /// What is searched.
+    pub(crate) problem: Arc<Problem>,
+    /// The search.
+    pub(crate) spec: SearchSpec,
+    /// How many chains there are.
+    pub(crate) chains: u32,
+    /// What all draws come from.
+    pub(crate) seed: u64,
+    /// Whether stalled chains get rows of others.
+    pub(crate) cooperation: Cooperation,
+    /// Episodes that each chain may make.
+    pub(crate) episodes: u64,
+    /// Evaluations that each chain may make.
+    pub(crate) evaluations: u64,
+    /// A score at which they stop.
+    pub(crate) target: Option<f64>,
+}
+
+/// Where they came to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Outcome {
+    /// The best score.
+    pub(crate) score: f64,
+    /// Episodes of each chain when the target was reached.
+    pub(crate) reached: Option<u64>,
+    /// Evaluations of all chains when the best was found.
+    pub(crate) best_at: u64,
+    /// Evaluations of all chains in the end.
+    pub(crate) evaluations: u64,
+    /// Episodes of all chains in the end.
+    pub(crate) episodes: u64,
+}
+
+/// Who looks on.
+pub(crate) trait Watcher {
+    /// Tells whether the chains may go on; asked before each episode of each chain.
+    fn goes_on(&mut self) -> bool;
+
+    /// Hears of a new best after so many evaluations of all chains.
+    fn record(&mut self, _evaluations: u64, _row: &EliteRow) {}
+}
+
+impl Watcher for &AtomicBool {
+    fn goes_on(&mut self) -> bool {
+        !self.load(Relaxed)
+    }
+}
+
+/// Runs the chains; none if they were interrupted.
+pub(crate) fn run(setup: &VirtualRun, interrupt: &AtomicBool) -> Option<Outcome> {
+    let mut watcher = interrupt;
+    let outcome = run_watched(setup, &mut watcher);
+    watcher.goes_on().then_some(outcome)
+}
+
+/// Runs the chains until they end or the watcher ends them.
+pub(crate) fn run_watched(setup: &VirtualRun, watcher: &mut dyn Watcher) -> Outcome {
+    let mut state = State::new(SearchPlan {
+        chains: ChainCount::Fixed(setup.chains),
+        seed: Seed(setup.seed),
+        // The caller ends it.
+        budget: Budget::default(),
+        pace: Pace::Free,
+        keying: Keying::of(setup.problem.scorer().spec().name()),
+        cooperation: setup.cooperation,
+        snapshots: Snapshots::Never,
+        lease: Duration::MAX / 4,
+    });
+    let worker = join(&mut state);
+    let mut chains: Vec<Option<Box<dyn Chain>>> = (0..setup.chains)
+        .map(|number| {
+            let seed = Seed(setup.seed);
+            let mut chain = setup
+                .spec
+                .start(&setup.problem, ChainId(number), setup.chains, seed);
+            chain.core_mut().evaluator.set_limit(setup.evaluations);
+            Some(chain)
+        })
+        .collect();
+    let mut spent = vec![0; chains.len()];
+    let mut outcome = Outcome {
+        score: f64::NEG_INFINITY,
+        reached: None,
+        best_at: 0,
+        evaluations: 0,
+        episodes: 0,
+    };
+    let target = setup.target.map(LogScore::new);
+    for episode in 1..=setup.episodes {
+        let now = Duration::from_millis(episode);
+        for (at, place) in chains.iter_mut().enumerate() {
+            let Some(chain) = place else { continue };
+            if !watcher.goes_on() {
+                return outcome;
+            }
+            let before = chain.core().iterations;
+            let ended = make_episode(chain.as_mut(), episode);
+            outcome.episodes += chain.core().iterations - before;
+            spent[at] = chain.core().evaluator.evaluations();
+            outcome.evaluations = spent.iter().sum();
+            exchange(&mut state, worker, at, chain.as_mut(), now);
+            if let Some(best) = state.best()
+                && best.score.value() > outcome.score
+            {
+                outcome.score = best.score.value();
+                outcome.best_at = outcome.evaluations;
+                watcher.record(outcome.evaluations, best);
+                if target.is_some_and(|target| best.score >= target) {
+                    outcome.reached = Some(episode);
+                    return outcome;
+                }
+            }
+            if ended {
+                *place = None;
+            }
+        }
+        if chains.iter().all(Option::is_none) {
+            break;
+        }
+    }
+    outcome
+}
+
+/// Steps until the chain has made an episode more, the first climb being part of the first one;
+/// tells whether the chain can't go on.
+fn make_episode(chain: &mut dyn Chain, episode: u64) -> bool {
+    while chain.core().iterations < episode {
+        if chain.step() != StepOutcome::Ran {
+            return true;
+        }
+    }
+    false
+}
+
+const INCARNATION: Incarnation = Incarnation(1);
+
+/// Enters the one worker that runs all chains.
+fn join(state: &mut State) -> WorkerId {
+    let hello = Hello {
+        incarnation: INCARNATION,
+        replaces: None,
+        host: String::new(),
+        threads: 1,
+        program_version: String::new(),
+        chains: Vec::new(),
+        search: None,
+    };
+    state.apply(Duration::ZERO, Event::Join(hello));
+    let welcome = state.welcome(INCARNATION);
+    welcome.map_or(WorkerId(0), |welcome| welcome.worker)
+}
+
+/// Reports what the chain found and hands it the seeds that come back.
+fn exchange(state: &mut State, worker: WorkerId, at: usize, chain: &mut dyn Chain, now: Duration) {
+    let finds = chain.core_mut().take_finds();
+    let wants_seeds = chain.wants_seeds();
+    if finds.is_empty() && !wants_seeds {
+        return;
+    }
+    let core = chain.core();
+    let id = ChainId(u32::try_from(at).unwrap_or(u32::MAX));
+    let sequence = core.iterations;
+    let report = ChainReport {
+        chain: id,
+        sequence,
+        finds,
+        counters: ChainCounters {
+            iterations: core.iterations,
+            evaluations: core.evaluator.evaluations(),
+            computed: core.evaluator.computed(),
+            seeds: core.seeds,
+        },
+        wants_seeds,
+        status: ChainStatus::Running,
+        snapshot: None,
+    };
+    state.apply(
+        now,
+        Event::Exchange(Exchange {
+            worker,
+            incarnation: INCARNATION,
+            reports: vec![report],
+            statistics: WorkerStatistics::default(),
+        }),
+    );
+    let reply = state.reply(worker, INCARNATION, &[(id, sequence)]);
+    for (_, _, answer) in reply.map(|reply| reply.answers).unwrap_or_default() {
+        if let Answer::Continue {
+            seeds: Some(seeds), ..
+        } = answer
+        {
+            chain.give_seeds(seeds);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::runs::learn_args;
+    use crate::learn;
+    use std::path::Path;
+
+    fn setup(chains: u32, cooperation: Cooperation) -> VirtualRun {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../data/asia_n1000_s1.csv.gz");
+        let args = learn_args(Path::new(path), &["--memory", "256MiB"]).unwrap();
+        let (table, _) = args.table.load(Path::new(path), |_| {}).unwrap();
+        let prepared = learn::prepare(&args, &table).unwrap();
+        VirtualRun {
+            problem: prepared.problem,
+            spec: prepared.spec,
+            chains,
+            seed: 1,
+            cooperation,
+            episodes: 300,
+            evaluations: u64::MAX,
+            target: None,
+        }
+    }
+
+    #[test]
+    fn the_same_seed_gives_the_same_arrival() {
+        let never = AtomicBool::new(false);
+        let setup = setup(3, Cooperation::On);
+        let outcome = run(&setup, &never).unwrap();
+        assert_eq!(run(&setup, &never), Some(outcome));
+        assert_eq!(outcome.reached, None);
+        assert!(outcome.best_at <= outcome.evaluations);
+    }
+
+    #[test]
+    fn chains_stop_at_the_target_and_at_their_evaluations() {
+        let never = AtomicBool::new(false);
+        let mut setup = setup(2, Cooperation::Off);
+        setup.target = Some(-2281.254);
+        let outcome = run(&setup, &never).unwrap();
+        assert!(outcome.reached.is_some_and(|episodes| episodes <= 300));
+        setup.target = None;
+        setup.episodes = u64::MAX;
+        setup.evaluations = 2000;
+        let outcome = run(&setup, &never).unwrap();
+        assert!(outcome.evaluations <= 4000 && outcome.evaluations > 3000);
+        never.store(true, Relaxed);
+        assert_eq!(run(&setup, &never), None);
+    }
+}

@@ -1,0 +1,57 @@
+//! The program from outside, one file a story: what people and scripts may rely on.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "helpers of tests, which clippy takes for code that is not a test"
+)]
+
+use rlbayes_tests::{Cluster, Program, Ran, Running};
+use std::ffi::OsStr;
+
+mod bad_inputs;
+mod cluster;
+mod cluster_flags;
+mod constraints;
+mod determinism;
+mod faults;
+mod formats;
+mod help;
+mod hostile;
+mod json;
+mod limits;
+mod lockstep;
+mod paper_bench;
+mod resume;
+mod scores;
+mod security;
+
+/// The program of this package, with failpoints.
+const PROGRAM: Program = Program::at(env!("CARGO_BIN_EXE_rlbayes"));
+
+/// Runs the program to its end.
+fn rlbayes<I>(args: I) -> Ran
+where
+    I: IntoIterator,
+    I::Item: AsRef<OsStr>,
+{
+    PROGRAM.run(args)
+}
+
+/// Starts the program with an empty stdin.
+fn start<I>(args: I) -> Running
+where
+    I: IntoIterator,
+    I::Item: AsRef<OsStr>,
+{
+    PROGRAM.start(args)
+}
+
+/// Starts a coordinator for a table of the `data` folder, with short leases.
+fn start_cluster(table: &str, flags: &[&str]) -> Cluster {
+    Cluster::start(PROGRAM, table, flags)
+}
+
+/// Makes the folders of a cluster; nothing runs yet.
+fn prepare_cluster(table: &str, flags: &[&str]) -> Cluster {
+    Cluster::prepare(PROGRAM, table, flags)
+}

@@ -1,0 +1,189 @@
+//! Scores of complete discrete tables. All have one shape: a sum of terms over cells, minus a sum
+//! over parent configurations, minus a penalty; [`CountedTerms`] is what they differ in.
+
+use super::local::{Additions, LocalScore, Scratch};
+use super::log_score::LogScore;
+use super::spec::ScoreSpec;
+use super::terms::Unit;
+use crate::data::{CountIndex, Counter, Table, TermSums};
+use crate::ids::NodeIdx;
+use std::fmt;
+use std::sync::Arc;
+
+/// The terms of one family of scores, in whole units.
+pub(super) trait CountedTerms: fmt::Debug + Send + Sync + Sized + 'static {
+    /// What is prepared once for all families of a size.
+    type Prepared<'a>;
+
+    /// Whether no cells ever score more than their configurations: then a penalty alone can tell
+    /// that a further parent lowers the score.
+    const FIT_IS_NEVER_POSITIVE: bool;
+
+    /// Prepares the terms for a table.
+    fn new(table: &Table, spec: &ScoreSpec, unit: Unit) -> Self;
+
+    /// Returns how many bytes the terms for a table take at most.
+    fn bytes_for(table: &Table) -> usize;
+
+    /// Returns the nats that a free parameter costs.
+    fn penalty(table: &Table, spec: &ScoreSpec) -> f64;
+
+    /// Prepares for families of a size.
+    fn prepare(&self, size: FamilySize) -> Self::Prepared<'_>;
+
+    /// Returns the term of a cell.
+    fn cell(&self, prepared: &Self::Prepared<'_>, count: u32) -> i64;
+
+    /// Returns the term of a parent configuration.
+    fn configuration(&self, prepared: &Self::Prepared<'_>, count: u32) -> i64;
+}
+
+/// Sizes of a family: how many cells and configurations there could be. Products of many arities
+/// outgrow every integer, so these are floating-point numbers (exact below 2^53).
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FamilySize {
+    pub(super) states: usize,
+    pub(super) configurations: f64,
+}
+
+impl FamilySize {
+    fn of(table: &Table, node: NodeIdx, parents: &[NodeIdx]) -> Self {
+        debug_assert!(parents.is_sorted(), "parents are in order");
+        let arities = parents.iter().map(|&parent| number(table.arity(parent)));
+        Self {
+            states: table.arity(node),
+            configurations: arities.product(),
+        }
+    }
+
+    pub(super) fn cells(self) -> f64 {
+        number(self.states) * self.configurations
+    }
+
+    fn parameters(self) -> f64 {
+        (number(self.states) - 1.0) * self.configurations
+    }
+
+    fn with(self, candidate_states: usize) -> Self {
+        Self {
+            configurations: self.configurations * number(candidate_states),
+            ..self
+        }
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "at most Variable::MAX_STATES")]
+fn number(states: usize) -> f64 {
+    states as f64
+}
+
+/// A score over the counts of a table.
+#[derive(Debug)]
+pub(super) struct Counted<T> {
+    index: CountIndex,
+    spec: ScoreSpec,
+    unit: Unit,
+    terms: T,
+    /// Units that a free parameter costs.
+    penalty: f64,
+}
+
+impl<T: CountedTerms> Counted<T> {
+    pub(super) fn new(table: Arc<Table>, spec: ScoreSpec) -> Self {
+        let unit = Unit::for_table(&table);
+        Self {
+            terms: T::new(&table, &spec, unit),
+            penalty: unit.round_f64(T::penalty(&table, &spec)),
+            index: CountIndex::new(table),
+            spec,
+            unit,
+        }
+    }
+
+    /// Scores the family that `counter` has grouped.
+    fn grouped_family(&self, size: FamilySize, counter: &Counter) -> f64 {
+        let prepared = self.terms.prepare(size);
+        let sums = counter.family_sums(
+            |count| self.terms.cell(&prepared, count),
+            |count| self.terms.configuration(&prepared, count),
+        );
+        self.score(sums, size)
+    }
+
+    #[inline]
+    fn score(&self, sums: TermSums, size: FamilySize) -> f64 {
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "the unit keeps scores below 2^53 units"
+        )]
+        let fit = (sums.cells - sums.configurations) as f64;
+        let penalty = if self.penalty > 0.0 {
+            self.penalty * size.parameters()
+        } else {
+            0.0
+        };
+        self.unit.nats(fit - penalty)
+    }
+}
+
+impl<T: CountedTerms> LocalScore for Counted<T> {
+    fn nodes(&self) -> usize {
+        self.index.table().nodes()
+    }
+
+    fn spec(&self) -> &ScoreSpec {
+        &self.spec
+    }
+
+    fn data_fingerprint(&self) -> [u8; 32] {
+        self.index.table().fingerprint()
+    }
+
+    fn local(&self, node: NodeIdx, parents: &[NodeIdx], scratch: &mut Scratch) -> LogScore {
+        let counter = &mut scratch.counter;
+        counter.group(&self.index, node, parents);
+        let size = FamilySize::of(self.index.table(), node, parents);
+        LogScore::new(self.grouped_family(size, counter))
+    }
+
+    fn with_each(
+        &self,
+        node: NodeIdx,
+        parents: &[NodeIdx],
+        request: Additions<'_>,
+        scratch: &mut Scratch,
+        found: &mut dyn FnMut(NodeIdx, Option<f64>),
+    ) -> LogScore {
+        let counter = &mut scratch.counter;
+        let table = self.index.table();
+        counter.group(&self.index, node, parents);
+        let size = FamilySize::of(table, node, parents);
+        let base = self.grouped_family(size, counter);
+        // Candidates with as many states make families of one size.
+        let mut last: Option<(usize, T::Prepared<'_>)> = None;
+        for &candidate in request.candidates {
+            let states = table.arity(candidate);
+            let with = size.with(states);
+            if T::FIT_IS_NEVER_POSITIVE
+                && request.skip_hopeless
+                && self.score(TermSums::default(), with) < base
+            {
+                found(candidate, None);
+                continue;
+            }
+            let prepared = match &last {
+                Some((known, prepared)) if *known == states => prepared,
+                _ => &last.insert((states, self.terms.prepare(with))).1,
+            };
+            let sums = counter.sums_with(
+                &self.index,
+                candidate,
+                request.kernel,
+                |count| self.terms.cell(prepared, count),
+                |count| self.terms.configuration(prepared, count),
+            );
+            found(candidate, Some(self.score(sums, with)));
+        }
+        LogScore::new(base)
+    }
+}

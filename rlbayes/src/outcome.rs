@@ -1,0 +1,178 @@
+//! What a search has found.
+
+use crate::coordination::{State, View};
+use crate::network::{Fit, Network, NetworkUseError};
+use crate::request::SearchRequest;
+use rlbayes_common::elite::EliteRow;
+use rlbayes_common::graph::Dag;
+use rlbayes_common::search::{Problem, StoppedBy};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The result of a search: the best network, its score, and how it was found.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    request: SearchRequest,
+    best: EliteRow,
+    dag: Dag,
+    pool: Vec<EliteRow>,
+    stopped_by: StoppedBy,
+    ended_before: bool,
+    view: View,
+}
+
+/// A new best on the way.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TracePoint {
+    /// Time spent searching.
+    pub time: Duration,
+    /// Local scores that had been asked for, cached or not.
+    pub evaluations: u64,
+    /// The score.
+    pub score: f64,
+}
+
+impl Outcome {
+    pub(crate) fn new(
+        request: &SearchRequest,
+        problem: &Arc<Problem>,
+        state: State,
+        ended_before: bool,
+    ) -> Self {
+        let start = || (request.start_row(problem), problem.start().clone());
+        let found = state
+            .best()
+            .and_then(|row| Some((row.clone(), row.structure.to_dag().ok()?)));
+        let (best, dag) = found.unwrap_or_else(start);
+        let mut pool: Vec<EliteRow> = state.pool().rows().into_iter().cloned().collect();
+        pool.sort_by(|a, b| b.score.cmp(&a.score));
+        Self {
+            request: request.clone(),
+            best,
+            dag,
+            pool,
+            stopped_by: state.stopped_by().unwrap_or(StoppedBy::Stop),
+            ended_before,
+            view: state.view(Duration::ZERO, None),
+        }
+    }
+
+    /// Returns the score of the best network.
+    #[must_use]
+    pub fn score(&self) -> f64 {
+        self.best.score.value()
+    }
+
+    /// Returns the edges (from, to) of the best network, ordered by child, then parent.
+    #[must_use]
+    pub fn edges(&self) -> Vec<(&str, &str)> {
+        let schema = self.request.table().data().schema();
+        let edges = self.dag.edges();
+        edges
+            .map(|(from, to)| (schema.variable(from).name(), schema.variable(to).name()))
+            .collect()
+    }
+
+    /// Returns the best network with probabilities counted from the table.
+    ///
+    /// # Errors
+    /// If a node has so many parents that its table of probabilities would be too large.
+    pub fn network(&self, how: Fit) -> Result<Network, NetworkUseError> {
+        self.structure().fit(self.request.table(), how)
+    }
+
+    /// Returns the best network without probabilities.
+    #[must_use]
+    pub fn structure(&self) -> Network {
+        Network::of(self.request.table(), self.dag.clone())
+    }
+
+    /// Returns the networks of the elite pool with their scores, best first: what the chains of the
+    /// search found besides.
+    #[must_use]
+    pub fn pool(&self) -> Vec<(f64, Network)> {
+        let table = self.request.table();
+        self.pool
+            .iter()
+            .filter_map(|row| {
+                let dag = row.structure.to_dag().ok()?;
+                Some((row.score.value(), Network::of(table, dag)))
+            })
+            .collect()
+    }
+
+    /// Returns the best score over time, thinned out where it improved often.
+    #[must_use]
+    pub fn trace(&self) -> Vec<TracePoint> {
+        let points = self.view.curve.iter();
+        points
+            .map(|point| TracePoint {
+                time: point.at,
+                evaluations: point.evaluations,
+                score: point.score.value(),
+            })
+            .collect()
+    }
+
+    /// Returns why the search ended.
+    #[must_use]
+    pub fn stopped_by(&self) -> StoppedBy {
+        self.stopped_by
+    }
+
+    /// Tells whether the state folder held a search that had ended before, so that nothing was run.
+    #[must_use]
+    pub fn had_ended_before(&self) -> bool {
+        self.ended_before
+    }
+
+    /// Returns the time spent searching, earlier runs of the same state folder included.
+    #[must_use]
+    pub fn elapsed(&self) -> Duration {
+        self.view.elapsed
+    }
+
+    /// Returns when the best network was found, in time spent searching.
+    #[must_use]
+    pub fn best_at(&self) -> Duration {
+        self.view.best_at
+    }
+
+    /// Returns how many local scores were asked for, cached or not.
+    #[must_use]
+    pub fn evaluations(&self) -> u64 {
+        self.view.counters.evaluations
+    }
+
+    /// Returns how many local scores were counted from the data.
+    #[must_use]
+    pub fn computed(&self) -> u64 {
+        self.view.counters.computed
+    }
+
+    /// Returns how many steps all chains made: episodes of the default algorithm.
+    #[must_use]
+    pub fn iterations(&self) -> u64 {
+        self.view.counters.iterations
+    }
+
+    /// Returns the search that this is the result of.
+    #[must_use]
+    pub fn request(&self) -> &SearchRequest {
+        &self.request
+    }
+
+    /// Returns the best row.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn best(&self) -> &EliteRow {
+        &self.best
+    }
+
+    /// Returns the search as a status shows it.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn view(&self) -> &View {
+        &self.view
+    }
+}

@@ -1,0 +1,551 @@
+//! The one description of a search: checked once when it is made, with constraints resolved once.
+//! The in-process run, the coordinator, workers and benchmarks all make one; the coordinator's plan
+//! and what workers are sent are made from it.
+
+use crate::chains::{ChainMaker, SliceSettings};
+use crate::coordination::{ChainCount, Cooperation, Pace, SearchPlan, Snapshots};
+use crate::identity::{ABOUT_TABLE, FORMAT, FORMAT_ENTRY, Settings, search_id};
+use crate::machine;
+use crate::memory_layout::MemoryLayout;
+use crate::settings::{Runners, SearchSettings};
+use crate::table::Table;
+use rlbayes_common::elite::{EliteRow, Keying, Structure};
+use rlbayes_common::exchange::SearchDescription;
+use rlbayes_common::graph::{Dag, EdgeError};
+use rlbayes_common::ids::{SearchId, Seed};
+use rlbayes_common::score::{LogScore, ScoreName, ScoreSpec, ScoreSpecError, Scorer};
+use rlbayes_common::search::{
+    Budget, ConstraintError, Constraints, Evaluator, NamedConstraints, ParamError, Problem,
+    SearchSpec,
+};
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+use thiserror::Error;
+
+/// A search, ready to run: what is searched, how, and for how long. That it exists means that it is
+/// valid.
+#[derive(Clone, Debug)]
+pub struct SearchRequest {
+    table: Table,
+    score: ScoreSpec,
+    named: NamedConstraints,
+    constraints: Constraints,
+    start: Dag,
+    algorithm: SearchSpec,
+    seed: Seed,
+    budget: Budget,
+    runners: Runners,
+    threads: u32,
+    chains: ChainCount,
+    pace: Pace,
+    cooperation: Cooperation,
+    round_evaluations: u64,
+    cache_bytes: usize,
+    /// Temperatures of the default algorithm: how many rungs their ladder has.
+    ladder: u32,
+}
+
+/// A setting of a search, by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Field {
+    /// How many threads.
+    Threads,
+    /// How many chains.
+    Chains,
+    /// Evaluations of a chain in one round.
+    RoundEvaluations,
+}
+
+impl fmt::Display for Field {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Threads => "threads",
+            Self::Chains => "chains",
+            Self::RoundEvaluations => "round evaluations",
+        })
+    }
+}
+
+/// Why settings do not make a search.
+#[derive(Clone, Debug, PartialEq, Error)]
+#[non_exhaustive]
+pub enum RequestError {
+    /// A number is 0.
+    #[error("{0} must be at least 1")]
+    Zero(Field),
+    /// The score's parameters are out of range.
+    #[error(transparent)]
+    Score(#[from] ScoreSpecError),
+    /// The algorithm's parameters are out of range.
+    #[error(transparent)]
+    Algorithm(#[from] ParamError),
+    /// Constraints, or the start network under them, can't be met.
+    #[error(transparent)]
+    Constraint(#[from] ConstraintError),
+    /// The start network has a node that is not in the table.
+    #[error("the start network has the node \"{0}\", which is not a column of the table")]
+    UnknownStartNode(String),
+    /// The start network's edges are not a network.
+    #[error("the start network: {0}")]
+    Start(#[from] EdgeError),
+    /// The chains that were asked for need more memory than there may be.
+    #[error("{chains} chains on this table need {needed} bytes of memory; {memory} were allowed")]
+    MemoryForChains {
+        /// How many chains were asked for.
+        chains: u32,
+        /// What they need.
+        needed: usize,
+        /// What was allowed.
+        memory: usize,
+    },
+    /// Not even one chain fits into the memory.
+    #[error(
+        "a search on this table needs at least {needed} bytes of memory; {memory} were allowed"
+    )]
+    Memory {
+        /// What one chain needs.
+        needed: usize,
+        /// What was allowed.
+        memory: usize,
+    },
+}
+
+/// How often a free-running chain reports without a new best, in one process.
+const EXCHANGE_EVERY: Duration = Duration::from_secs(2);
+/// How often an in-process search is checkpointed: a kill loses at most this.
+pub(crate) const CHECKPOINT_EVERY: Duration = Duration::from_secs(2);
+/// The chains of one process are never lost.
+const NEVER: Duration = Duration::from_secs(3600);
+/// The shortest lease that a worker can keep.
+const LEAST_LEASE: Duration = Duration::from_millis(100);
+
+impl SearchRequest {
+    /// Checks settings against a table.
+    ///
+    /// # Errors
+    /// If a setting is out of range, constraints contradict each other or the table, or the memory
+    /// does not suffice.
+    pub fn new(table: &Table, settings: &SearchSettings) -> Result<Self, RequestError> {
+        let threads = match settings.runners {
+            Runners::Threads => settings.threads.unwrap_or_else(machine::cores),
+            // A coordinator runs no chains.
+            Runners::Workers { .. } => 1,
+        };
+        for (field, number) in [
+            (Field::Threads, u64::from(threads)),
+            (Field::Chains, u64::from(settings.chains.unwrap_or(1))),
+            (Field::RoundEvaluations, settings.round_evaluations),
+        ] {
+            if number == 0 {
+                return Err(RequestError::Zero(field));
+            }
+        }
+        let score = settings.score.spec(settings.penalty_scale)?;
+        let algorithm = settings.algorithm;
+        algorithm.check()?;
+        let constraints = Constraints::new(table.data(), &settings.constraints)?;
+        let start = match &settings.start {
+            Some(start) => start
+                .placed_on(table)
+                .map_err(RequestError::UnknownStartNode)?,
+            None => Dag::empty(table.data().nodes()),
+        };
+        let start = constraints.starting_point(table.data(), &start)?;
+        let memory = settings.memory.unwrap_or_else(|| machine::memory() / 4);
+        let layout = MemoryLayout::new(table.data(), score, &algorithm, memory);
+        let fitting = match settings.chains {
+            Some(chains) if chains > layout.most_chains => {
+                return Err(RequestError::MemoryForChains {
+                    chains,
+                    needed: layout.needed(chains),
+                    memory,
+                });
+            }
+            _ if layout.most_chains == 0 => {
+                let needed = layout.needed(1);
+                return Err(RequestError::Memory { needed, memory });
+            }
+            Some(chains) => chains,
+            None => {
+                let of = if settings.deterministic { 1 } else { threads };
+                algorithm.default_chains(of).min(layout.most_chains)
+            }
+        };
+        let threads = threads.min(fitting);
+        let (chains, pace) = match settings.runners {
+            Runners::Threads if threads == 1 => (ChainCount::Fixed(fitting), Pace::Lockstep),
+            _ if settings.deterministic => (ChainCount::Fixed(fitting), Pace::Lockstep),
+            Runners::Workers { .. } if settings.chains.is_none() => (
+                ChainCount::PerThread(algorithm.default_chains(1)),
+                Pace::Free,
+            ),
+            _ => (ChainCount::Fixed(fitting), Pace::Free),
+        };
+        Ok(Self {
+            table: table.clone(),
+            score,
+            named: settings.constraints.clone(),
+            constraints,
+            start,
+            algorithm,
+            seed: Seed(settings.seed),
+            budget: settings.budget.or_default(),
+            runners: settings.runners,
+            threads,
+            chains,
+            pace,
+            cooperation: match algorithm.takes_seeds() {
+                true => settings.cooperation,
+                false => Cooperation::Off,
+            },
+            round_evaluations: settings.round_evaluations,
+            cache_bytes: layout.caches(fitting),
+            ladder: chains.ladder(),
+        })
+    }
+
+    /// Takes over a search that a coordinator describes, to run `chains` of it here.
+    ///
+    /// # Errors
+    /// If the description and the table do not fit together.
+    pub fn assigned(
+        table: &Table,
+        search: &SearchDescription,
+        chains: u32,
+        threads: u32,
+        memory: usize,
+    ) -> Result<Self, RequestError> {
+        search.spec.check()?;
+        let constraints = Constraints::new(table.data(), &search.constraints)?;
+        let start = Dag::from_edges(table.data().nodes(), search.start.iter().copied())?;
+        let start = constraints.starting_point(table.data(), &start)?;
+        let layout = MemoryLayout::new(table.data(), search.score, &search.spec, memory);
+        if layout.most_chains < chains {
+            tracing::warn!(
+                chains,
+                fits = layout.most_chains,
+                "there is not enough memory for these chains; the caches are small"
+            );
+        }
+        Ok(Self {
+            table: table.clone(),
+            score: search.score,
+            named: search.constraints.clone(),
+            constraints,
+            start,
+            algorithm: search.spec,
+            seed: search.seed,
+            budget: Budget {
+                target: search.target,
+                ..Budget::default()
+            },
+            runners: Runners::Workers {
+                exchange_every: search.exchange_every,
+                lease: LEAST_LEASE,
+            },
+            threads,
+            chains: ChainCount::Fixed(chains),
+            pace: search.pace,
+            cooperation: Cooperation::On,
+            round_evaluations: search.round_evaluations,
+            cache_bytes: layout.caches(chains),
+            ladder: search.ladder,
+        })
+    }
+
+    /// Returns the table.
+    #[must_use]
+    pub fn table(&self) -> &Table {
+        &self.table
+    }
+
+    /// Returns the name of the score.
+    #[must_use]
+    pub fn score_name(&self) -> &'static str {
+        self.score.name().as_str()
+    }
+
+    /// Returns the name of the algorithm.
+    #[must_use]
+    pub fn algorithm_name(&self) -> &'static str {
+        self.algorithm.name()
+    }
+
+    /// Returns the algorithm with its parameters.
+    #[must_use]
+    pub fn algorithm(&self) -> &SearchSpec {
+        &self.algorithm
+    }
+
+    /// Returns what all random choices come from.
+    #[must_use]
+    pub fn seed(&self) -> u64 {
+        self.seed.0
+    }
+
+    /// Returns how many threads run the chains here.
+    #[must_use]
+    pub fn threads(&self) -> u32 {
+        self.threads
+    }
+
+    /// Returns how many chains there are, here or for each thread of a worker.
+    #[must_use]
+    pub fn chains(&self) -> u32 {
+        match self.chains {
+            ChainCount::Fixed(chains) | ChainCount::PerThread(chains) => chains,
+        }
+    }
+
+    /// Tells whether chains run in rounds, so that the result depends on the seed alone.
+    #[must_use]
+    pub fn is_deterministic(&self) -> bool {
+        self.pace == Pace::Lockstep
+    }
+
+    /// Returns when the search is over.
+    #[must_use]
+    pub fn budget(&self) -> &Budget {
+        &self.budget
+    }
+
+    /// Puts the table, the score and the constraints together for chains, with empty caches.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn problem(&self) -> Arc<Problem> {
+        let scorer = Scorer::new(Arc::clone(self.table.data()), self.score);
+        Arc::new(Problem::new(
+            scorer,
+            self.constraints.clone(),
+            self.start.clone(),
+            self.cache_bytes,
+        ))
+    }
+
+    /// Returns what chains of the search are made from.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn chain_maker(&self, problem: Arc<Problem>) -> ChainMaker {
+        ChainMaker {
+            problem,
+            spec: self.algorithm,
+            seed: self.seed,
+            ladder: self.ladder,
+        }
+    }
+
+    /// Returns how long slices of chains are.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn slices(&self) -> SliceSettings {
+        /// A free-running slice is this part of a round, so that records travel soon.
+        const SLICES_PER_ROUND: u64 = 4;
+        SliceSettings {
+            pace: self.pace,
+            exchange_every: self.exchange_every(),
+            slice_evaluations: match self.pace {
+                Pace::Lockstep => self.round_evaluations,
+                Pace::Free => (self.round_evaluations / SLICES_PER_ROUND).max(1),
+            },
+            target: self.budget.target,
+        }
+    }
+
+    fn exchange_every(&self) -> Duration {
+        match self.runners {
+            Runners::Threads => EXCHANGE_EVERY,
+            Runners::Workers { exchange_every, .. } => exchange_every,
+        }
+    }
+
+    /// Returns what the search is to its coordinator; `is_kept` tells whether it has a state folder.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn plan(&self, is_kept: bool) -> SearchPlan {
+        let (lease, snapshots) = match (self.runners, self.pace) {
+            (Runners::Threads, _) if is_kept => (NEVER, Snapshots::Every(CHECKPOINT_EVERY)),
+            (Runners::Threads, _) => (NEVER, Snapshots::Never),
+            (Runners::Workers { lease, .. }, Pace::Lockstep) => (lease, Snapshots::EveryRound),
+            (Runners::Workers { lease, .. }, Pace::Free) => (lease, Snapshots::Never),
+        };
+        SearchPlan {
+            chains: self.chains,
+            seed: self.seed,
+            budget: self.budget,
+            pace: self.pace,
+            keying: self.keying(),
+            cooperation: self.cooperation,
+            snapshots,
+            lease: lease.max(LEAST_LEASE),
+        }
+    }
+
+    /// Returns what makes two rows of the elite pool one.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn keying(&self) -> Keying {
+        Keying::of(self.score.name())
+    }
+
+    /// Returns what workers are sent of the search; `data` is the table's encoding.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn description(&self, data: &[u8]) -> SearchDescription {
+        SearchDescription {
+            id: self.id(),
+            data_fingerprint: self.table.data().fingerprint(),
+            data_hash: *blake3::hash(data).as_bytes(),
+            data_bytes: data.len() as u64,
+            nodes: self.table.data().nodes(),
+            score: self.score,
+            constraints: self.named.clone(),
+            start: self.start.edges().collect(),
+            spec: self.algorithm,
+            seed: self.seed,
+            ladder: self.ladder,
+            pace: self.pace,
+            round_evaluations: self.round_evaluations,
+            target: self.budget.target,
+            exchange_every: self.exchange_every(),
+        }
+    }
+
+    /// Returns the name of the search: the same for the same settings on every machine.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn id(&self) -> SearchId {
+        search_id(&self.settings())
+    }
+
+    /// Returns what makes two runs the same search, by name; see [`crate::identity`].
+    #[doc(hidden)]
+    #[must_use]
+    pub fn settings(&self) -> Settings {
+        let mut settings = vec![
+            (FORMAT_ENTRY.to_owned(), FORMAT.to_string()),
+            (ABOUT_TABLE.to_owned(), one_line(self.table.name())),
+            (
+                "data".to_owned(),
+                hex(&self.table.data().fingerprint()[..16]),
+            ),
+            ("score".to_owned(), score_text(&self.score)),
+            ("search".to_owned(), self.algorithm.name().to_owned()),
+            ("seed".to_owned(), self.seed.to_string()),
+            (
+                "chains".to_owned(),
+                match self.chains {
+                    ChainCount::Fixed(chains) => chains.to_string(),
+                    ChainCount::PerThread(chains) => format!("{chains} per thread"),
+                },
+            ),
+        ];
+        let defaults = SearchSpec::defaults();
+        let usual = defaults
+            .iter()
+            .find(|spec| spec.name() == self.algorithm.name())
+            .map(SearchSpec::settings)
+            .unwrap_or_default();
+        for (name, value) in self.algorithm.settings() {
+            if !usual.contains(&(name, value)) {
+                settings.push((format!("search.{name}"), value.to_string()));
+            }
+        }
+        if self.named != NamedConstraints::default() {
+            settings.push((
+                "constraints".to_owned(),
+                digest(&constraint_texts(&self.named)),
+            ));
+        }
+        if self.start.edge_count() > 0 {
+            let edges = self.start.edges();
+            let texts: Vec<String> = edges.map(|(from, to)| format!("{from} {to}")).collect();
+            settings.push(("start".to_owned(), digest(&texts)));
+        }
+        if let Runners::Workers { .. } = self.runners {
+            if self.pace == Pace::Lockstep {
+                settings.push(("rounds".to_owned(), "deterministic".to_owned()));
+            }
+            if self.cooperation == Cooperation::Off && self.algorithm.takes_seeds() {
+                settings.push(("cooperation".to_owned(), "off".to_owned()));
+            }
+        }
+        settings.sort();
+        settings
+    }
+
+    /// Returns the start network with its score: the result of a budget too small for anything else.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn start_row(&self, problem: &Arc<Problem>) -> EliteRow {
+        let score = Evaluator::new(Arc::clone(problem))
+            .structure(&self.start)
+            .unwrap_or(LogScore::IMPOSSIBLE);
+        EliteRow {
+            structure: Structure::of(&self.start),
+            score,
+        }
+    }
+}
+
+/// Writes a score with the parameters that matter to it: `bic`, `bic*2`, `bdeu:10`.
+fn score_text(score: &ScoreSpec) -> String {
+    let mut text = score.name().as_str().to_owned();
+    match score.name() {
+        ScoreName::Bdeu => text = format!("{text}:{}", score.ess()),
+        ScoreName::Bic | ScoreName::Aic if score.penalty_scale().total_cmp(&1.0).is_ne() => {
+            text = format!("{text}*{}", score.penalty_scale());
+        }
+        _ => {}
+    }
+    text
+}
+
+/// Writes constraints down in an order that does not depend on how they were listed.
+fn constraint_texts(named: &NamedConstraints) -> Vec<String> {
+    let edges = |kind: &str, edges: &[(String, String)]| -> Vec<String> {
+        let mut texts: Vec<String> = edges
+            .iter()
+            .map(|(from, to)| format!("{kind}\0{from}\0{to}"))
+            .collect();
+        texts.sort();
+        texts.dedup();
+        texts
+    };
+    let mut texts = edges("required", &named.required);
+    texts.extend(edges("forbidden", &named.forbidden));
+    texts.extend(named.tiers.iter().map(|tier| {
+        let mut names = tier.clone();
+        names.sort();
+        format!("tier\0{}", names.join("\0"))
+    }));
+    texts.extend(named.max_parents.map(|most| format!("max parents\0{most}")));
+    texts
+}
+
+fn digest(texts: &[String]) -> String {
+    let mut hasher = blake3::Hasher::new();
+    for text in texts {
+        hasher.update(&(text.len() as u64).to_le_bytes());
+        hasher.update(text.as_bytes());
+    }
+    hex(&hasher.finalize().as_bytes()[..16])
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A name as one line of a settings file.
+fn one_line(name: &str) -> String {
+    name.chars()
+        .map(|character| {
+            if character.is_control() {
+                '?'
+            } else {
+                character
+            }
+        })
+        .collect()
+}

@@ -1,0 +1,245 @@
+//! The way in: a search, set up step by step and run.
+
+use crate::network::Network;
+use crate::outcome::Outcome;
+use crate::progress::{Progress, StopHandle};
+use crate::request::{RequestError, SearchRequest};
+use crate::run::{RunError, RunOptions, run};
+use crate::score::Score;
+use crate::settings::SearchSettings;
+use crate::table::Table;
+use rlbayes_common::score::LogScore;
+use rlbayes_common::search::{SearchSpec, Stagnation};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use thiserror::Error;
+
+/// A search for the network with the highest score on a table.
+///
+/// ```
+/// use rlbayes::{Score, Search, Table};
+/// let text = "smoke,cough\nyes,yes\nno,no\nyes,yes\nno,no\nyes,yes\nno,no\n";
+/// let table = Table::parse("survey", text.as_bytes(), &Default::default())?;
+/// let found = Search::on(&table).score(Score::Bic).threads(1).evaluations(1000).run()?;
+/// assert_eq!(found.edges().len(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Search<'a> {
+    table: Table,
+    settings: SearchSettings,
+    state: Option<PathBuf>,
+    stop: StopHandle,
+    watch: Option<Box<dyn FnMut(&Progress) + 'a>>,
+    warn: Option<Box<dyn FnMut(String) + 'a>>,
+}
+
+/// Why there is no result.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum SearchError {
+    /// The settings do not make a search.
+    #[error(transparent)]
+    Request(#[from] RequestError),
+    /// The search could not be run.
+    #[error(transparent)]
+    Run(#[from] RunError),
+}
+
+impl<'a> Search<'a> {
+    /// Begins with the usual settings: BIC, the default algorithm, all cores, until the best network
+    /// has not improved for as long as it took to find it, at least ten seconds.
+    #[must_use]
+    pub fn on(table: &Table) -> Self {
+        Self::with(table, SearchSettings::default())
+    }
+
+    /// Begins with given settings.
+    #[must_use]
+    pub fn with(table: &Table, settings: SearchSettings) -> Self {
+        Self {
+            table: table.clone(),
+            settings,
+            state: None,
+            stop: StopHandle::default(),
+            watch: None,
+            warn: None,
+        }
+    }
+
+    /// Sets what is maximised.
+    #[must_use]
+    pub fn score(mut self, score: Score) -> Self {
+        self.settings.score = score;
+        self
+    }
+
+    /// Sets how the search goes about it.
+    #[must_use]
+    pub fn algorithm(mut self, algorithm: SearchSpec) -> Self {
+        self.settings.algorithm = algorithm;
+        self
+    }
+
+    /// Sets what all random choices come from.
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.settings.seed = seed;
+        self
+    }
+
+    /// Sets how many threads run. With one the result depends on the seed alone.
+    #[must_use]
+    pub fn threads(mut self, threads: u32) -> Self {
+        self.settings.threads = Some(threads);
+        self
+    }
+
+    /// Makes chains run in rounds, so that the result does not depend on the number of threads.
+    #[must_use]
+    pub fn deterministic(mut self) -> Self {
+        self.settings.deterministic = true;
+        self
+    }
+
+    /// Limits the memory of everything, in bytes.
+    #[must_use]
+    pub fn memory(mut self, bytes: usize) -> Self {
+        self.settings.memory = Some(bytes);
+        self
+    }
+
+    /// Limits the time spent searching.
+    #[must_use]
+    pub fn time(mut self, time: Duration) -> Self {
+        self.settings.budget.time = Some(time);
+        self
+    }
+
+    /// Limits how many local scores are asked for over all chains.
+    #[must_use]
+    pub fn evaluations(mut self, evaluations: u64) -> Self {
+        self.settings.budget.evaluations = Some(evaluations);
+        self
+    }
+
+    /// Ends the search at a score that is good enough. What is not a number is never reached.
+    #[must_use]
+    pub fn target(mut self, score: f64) -> Self {
+        self.settings.budget.target = LogScore::checked(score);
+        self
+    }
+
+    /// Ends the search when the best has stayed the same for so long.
+    #[must_use]
+    pub fn stagnation(mut self, time: Duration) -> Self {
+        self.settings.budget.stagnation = Some(Stagnation::Time(time));
+        self
+    }
+
+    /// Requires an edge; may be called several times.
+    #[must_use]
+    pub fn require(mut self, from: &str, to: &str) -> Self {
+        let edge = (from.to_owned(), to.to_owned());
+        self.settings.constraints.required.push(edge);
+        self
+    }
+
+    /// Forbids an edge; may be called several times.
+    #[must_use]
+    pub fn forbid(mut self, from: &str, to: &str) -> Self {
+        let edge = (from.to_owned(), to.to_owned());
+        self.settings.constraints.forbidden.push(edge);
+        self
+    }
+
+    /// Adds a tier of variables: no edge leads from a later tier to an earlier one.
+    #[must_use]
+    pub fn tier<'n>(mut self, names: impl IntoIterator<Item = &'n str>) -> Self {
+        let tier = names.into_iter().map(str::to_owned).collect();
+        self.settings.constraints.tiers.push(tier);
+        self
+    }
+
+    /// Limits how many parents a node may have.
+    #[must_use]
+    pub fn max_parents(mut self, most: usize) -> Self {
+        self.settings.constraints.max_parents = Some(most);
+        self
+    }
+
+    /// Starts from a network instead of the one without edges.
+    #[must_use]
+    pub fn start(mut self, network: &Network) -> Self {
+        self.settings.start = Some(network.clone());
+        self
+    }
+
+    /// Keeps the search in a folder: the same search with the same folder continues there. One that
+    /// has ended by its budget gives its result at once; a larger budget continues it.
+    #[must_use]
+    pub fn state(mut self, folder: impl AsRef<Path>) -> Self {
+        self.state = Some(folder.as_ref().to_owned());
+        self
+    }
+
+    /// Sets who hears how the search is doing: at every new best, and about ten times per second. It
+    /// runs on the thread that called [`run`](Self::run), between reports, so it should be short.
+    #[must_use]
+    pub fn on_progress(mut self, watch: impl FnMut(&Progress) + 'a) -> Self {
+        self.watch = Some(Box::new(watch));
+        self
+    }
+
+    /// Sets who hears of files in the state folder that could not be read and were set aside;
+    /// otherwise they are logged.
+    #[must_use]
+    pub fn on_warning(mut self, warn: impl FnMut(String) + 'a) -> Self {
+        self.warn = Some(Box::new(warn));
+        self
+    }
+
+    /// Sets how the search can be stopped from another thread.
+    #[must_use]
+    pub fn stop_with(mut self, stop: &StopHandle) -> Self {
+        self.stop = stop.clone();
+        self
+    }
+
+    /// Checks the search without running it.
+    ///
+    /// # Errors
+    /// If a setting is out of range, constraints contradict each other or the table, or the memory
+    /// does not suffice.
+    pub fn request(&self) -> Result<SearchRequest, RequestError> {
+        SearchRequest::new(&self.table, &self.settings)
+    }
+
+    /// Runs the search until its budget is reached or it is stopped. Threads do the work; the calling
+    /// thread waits, and calls back.
+    ///
+    /// # Errors
+    /// If the settings are not valid, or the state folder can't be used.
+    pub fn run(self) -> Result<Outcome, SearchError> {
+        let request = self.request()?;
+        let mut watch = self.watch.unwrap_or_else(|| Box::new(|_: &Progress| {}));
+        let mut warn = self
+            .warn
+            .unwrap_or_else(|| Box::new(|warning: String| tracing::warn!("{warning}")));
+        let options = RunOptions {
+            state: self.state.as_deref(),
+            stop: self.stop,
+            watch: &mut *watch,
+            warn: &mut *warn,
+        };
+        Ok(run(&request, options)?)
+    }
+}
+
+impl std::fmt::Debug for Search<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Search")
+            .field("table", &self.table.name())
+            .field("settings", &self.settings)
+            .finish_non_exhaustive()
+    }
+}

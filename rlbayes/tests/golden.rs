@@ -1,0 +1,58 @@
+//! Results that must never change by accident: score, edges and counters of searches whose result
+//! depends on the seed alone, as the program found them before the library existed (commit 54ed34a,
+//! `learn --threads 1 --seed S --evaluations 2000000`, and `--threads 2 --deterministic`).
+
+use rlbayes::{Search, Table};
+use serde_json::Value;
+use std::path::Path;
+
+fn check(table: &str, name: &str, set: impl Fn(Search<'static>) -> Search<'static>) {
+    let golden: Value = serde_json::from_str(include_str!("golden/results.json")).unwrap();
+    let expected = &golden[name];
+    let path =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../data/{table}_n1000_s1.csv.gz"));
+    let table = Table::read(path).unwrap();
+    let found = set(Search::on(&table).evaluations(2_000_000))
+        .run()
+        .unwrap();
+    let edges: Vec<[&str; 2]> = found.edges().iter().map(|&(a, b)| [a, b]).collect();
+    assert_eq!(found.score().to_string(), expected["score"], "{name}");
+    assert_eq!(serde_json::json!(edges), expected["edges"], "{name}");
+    assert_eq!(
+        found.evaluations(),
+        expected["evaluations"].as_u64().unwrap(),
+        "{name}"
+    );
+    assert_eq!(
+        found.iterations(),
+        expected["iterations"].as_u64().unwrap(),
+        "{name}"
+    );
+}
+
+fn check_all(table: &str) {
+    for seed in 1..=3 {
+        check(table, &format!("{table}_s{seed}"), |search| {
+            search.threads(1).seed(seed)
+        });
+    }
+    for threads in [2, 3] {
+        check(table, &format!("{table}_lock"), |search| {
+            search.threads(threads).deterministic()
+        });
+    }
+}
+
+#[test]
+fn results_on_small_tables_are_what_they_were() {
+    for table in ["asia", "sachs", "child"] {
+        check_all(table);
+    }
+}
+
+#[test]
+fn results_on_larger_tables_are_what_they_were() {
+    for table in ["insurance", "alarm", "andes"] {
+        check_all(table);
+    }
+}

@@ -1,0 +1,301 @@
+//! The library as a person uses it: run, watch, stop, continue, constrain, compare.
+
+use rlbayes::{
+    Algorithm, Fit, Network, RequestError, RunError, Score, Search, SearchError, SearchSettings,
+    StateFolderError, StopHandle, StoppedBy, Table,
+};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+fn data(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../data")
+        .join(name)
+}
+
+fn asia() -> Table {
+    Table::read(data("asia_n1000_s1.csv.gz")).unwrap()
+}
+
+fn alarm() -> Table {
+    Table::read(data("alarm.csv")).unwrap()
+}
+
+#[test]
+fn a_table_becomes_a_fitted_network_in_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let found = Search::on(&asia())
+        .score(Score::Bic)
+        .threads(2)
+        .evaluations(100_000)
+        .run()
+        .unwrap();
+    assert!(
+        (found.score() + 2281.253).abs() < 0.001,
+        "{}",
+        found.score()
+    );
+    for name in [
+        "asia.bif",
+        "asia.bif.gz",
+        "asia.xml",
+        "asia.json",
+        "asia.svg",
+        "asia.csv",
+    ] {
+        let path = folder.path().join(name);
+        found
+            .network(Fit::Smoothed(1.0))
+            .unwrap()
+            .write(&path)
+            .unwrap();
+        if !name.ends_with("svg") {
+            let read = Network::read(&path).unwrap();
+            assert_eq!(read.edges(), found.edges(), "{name}");
+        }
+    }
+    let parts = found
+        .structure()
+        .score_by_node(&asia(), Score::Bic)
+        .unwrap();
+    let total: f64 = parts.iter().map(|(_, part)| part).sum();
+    assert_eq!(total, found.score());
+    let (best, network) = &found.pool()[0];
+    assert_eq!((*best, network.edges()), (found.score(), found.edges()));
+    assert!(
+        found
+            .structure()
+            .write(folder.path().join("asia.bif"))
+            .is_err()
+    );
+    assert!(
+        found
+            .structure()
+            .write(folder.path().join("asia.doc"))
+            .is_err()
+    );
+}
+
+#[test]
+fn progress_is_heard_and_the_trace_rises() {
+    let mut scores = Vec::new();
+    let found = Search::on(&alarm())
+        .threads(2)
+        .evaluations(3_000_000)
+        .on_progress(|progress| scores.extend(progress.best_score))
+        .run()
+        .unwrap();
+    assert!(scores.is_sorted(), "{scores:?}");
+    assert_eq!(scores.last().copied(), Some(found.score()));
+    let trace = found.trace();
+    assert!(trace.is_sorted_by(|a, b| a.score < b.score && a.evaluations <= b.evaluations));
+    assert_eq!(trace.last().map(|point| point.score), Some(found.score()));
+    assert_eq!(found.stopped_by(), StoppedBy::Evaluations);
+    assert!(found.evaluations() <= 3_000_000 && found.computed() <= found.evaluations());
+}
+
+#[test]
+fn a_search_is_stopped_from_another_thread_with_one_thread_and_with_two() {
+    for threads in [1, 2] {
+        let stop = StopHandle::default();
+        let elsewhere = stop.clone();
+        let begun = Instant::now();
+        let timer = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(300));
+            elsewhere.stop();
+        });
+        let found = Search::on(&alarm())
+            .threads(threads)
+            .time(Duration::from_secs(600))
+            .stop_with(&stop)
+            .run()
+            .unwrap();
+        timer.join().unwrap();
+        assert_eq!(found.stopped_by(), StoppedBy::Interrupt);
+        assert!(begun.elapsed() < Duration::from_secs(120));
+    }
+}
+
+#[test]
+fn a_search_in_pieces_is_the_search_in_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let search = |evaluations| {
+        Search::on(&alarm())
+            .threads(1)
+            .seed(3)
+            .evaluations(evaluations)
+    };
+    let whole = search(6_000_000).run().unwrap();
+    let mut pieces = None;
+    for evaluations in [2_000_000, 4_000_000, 6_000_000] {
+        pieces = Some(search(evaluations).state(folder.path()).run().unwrap());
+    }
+    let pieces = pieces.unwrap();
+    assert!(!pieces.had_ended_before());
+    assert_eq!(pieces.score(), whole.score());
+    assert!(pieces.evaluations() <= 6_000_000 && pieces.evaluations() > 4_000_000);
+    let again = search(6_000_000).state(folder.path()).run().unwrap();
+    assert!(again.had_ended_before());
+    assert_eq!(again.edges(), pieces.edges());
+}
+
+#[test]
+fn another_search_in_the_folder_is_refused_in_peoples_words() {
+    let folder = tempfile::tempdir().unwrap();
+    let asia = asia();
+    let on = |table: &Table| {
+        Search::on(table)
+            .threads(1)
+            .evaluations(1000)
+            .state(folder.path())
+    };
+    on(&asia).run().unwrap();
+    let message = |search: Search<'_>| search.run().unwrap_err().to_string();
+    let here = folder.path().display();
+    assert_eq!(
+        message(on(&asia).score(Score::Bdeu { ess: 10.0 })),
+        format!("{here} holds a search of asia_n1000_s1 with score bic; this one has bdeu:10")
+    );
+    assert_eq!(
+        message(on(&alarm())),
+        format!("{here} holds a search of asia_n1000_s1; this one is of alarm")
+    );
+    let required = message(on(&asia).require("smoke", "lung"));
+    assert!(required.ends_with("with other constraints"), "{required}");
+    // A setting at its default is no difference, however it came there.
+    on(&asia)
+        .algorithm(Algorithm::RlBayes(Default::default()))
+        .run()
+        .unwrap();
+}
+
+/// A journal that the program wrote before there was a library.
+#[test]
+fn a_folder_of_an_earlier_version_is_refused_and_left_as_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut bytes = Vec::new();
+    let packed = include_bytes!("fixtures/journal-of-54ed34a.redb.gz");
+    flate2::read::GzDecoder::new(packed.as_slice())
+        .read_to_end(&mut bytes)
+        .unwrap();
+    let journal = folder.path().join("journal.redb");
+    std::fs::write(&journal, &bytes).unwrap();
+    let search = Search::on(&asia())
+        .threads(1)
+        .evaluations(20_000)
+        .state(folder.path());
+    let error = search.run().unwrap_err();
+    assert!(
+        matches!(
+            error,
+            SearchError::Run(RunError::StateFolder(
+                StateFolderError::AnotherSearch { .. }
+            ))
+        ),
+        "{error}"
+    );
+    let message = error.to_string();
+    assert!(
+        message.contains("an earlier version of rlbayes"),
+        "{message}"
+    );
+    assert!(journal.exists());
+}
+
+#[test]
+fn constraints_hold_and_contradictions_are_named() {
+    let found = Search::on(&asia())
+        .require("asia", "smoke")
+        .forbid("smoke", "lung")
+        .tier(["asia", "smoke"])
+        .tier(["dysp"])
+        .max_parents(1)
+        .threads(1)
+        .evaluations(50_000)
+        .run()
+        .unwrap();
+    assert!(found.edges().contains(&("asia", "smoke")));
+    assert!(!found.edges().contains(&("smoke", "lung")));
+    assert!(!found.edges().contains(&("dysp", "smoke")));
+    for node in found.structure().nodes() {
+        let parents = found.edges().iter().filter(|(_, to)| *to == node).count();
+        assert!(parents <= 1, "{node}");
+    }
+    let refused = |search: Search<'_>| search.request().unwrap_err();
+    let both = refused(
+        Search::on(&asia())
+            .require("asia", "smoke")
+            .forbid("asia", "smoke"),
+    );
+    assert!(matches!(both, RequestError::Constraint(_)), "{both}");
+    let unknown = refused(Search::on(&asia()).require("asia", "nobody"));
+    assert!(unknown.to_string().contains("nobody"), "{unknown}");
+    let memory = refused(Search::on(&asia()).memory(1 << 20));
+    assert!(matches!(memory, RequestError::Memory { .. }), "{memory}");
+    let threads = refused(Search::on(&asia()).threads(0));
+    assert_eq!(threads.to_string(), "threads must be at least 1");
+    let other = Network::from_edges(["asia", "elsewhere"], [("asia", "elsewhere")]).unwrap();
+    let start = refused(Search::on(&asia()).start(&other));
+    assert!(start.to_string().contains("elsewhere"), "{start}");
+}
+
+#[test]
+fn a_first_result_of_a_small_table_is_there_at_once() {
+    let text = "a,b,c,d\n0,0,1,1\n1,1,0,0\n0,0,0,1\n1,1,1,0\n0,0,1,1\n1,1,0,0\n";
+    let table = Table::parse("small", text.as_bytes(), &Default::default()).unwrap();
+    let mut first = None;
+    let stop = StopHandle::default();
+    let begun = Instant::now();
+    Search::on(&table)
+        .threads(2)
+        .stop_with(&stop)
+        .on_progress(|progress| {
+            if progress.best_score.is_some() && first.is_none() {
+                first = Some(begun.elapsed());
+                stop.stop();
+            }
+        })
+        .run()
+        .unwrap();
+    // An idle machine needs a few milliseconds; see the closing check of `.ci/run`.
+    assert!(first.unwrap() < Duration::from_secs(10), "{first:?}");
+}
+
+#[test]
+fn settings_as_one_value_are_the_same_search() {
+    let settings = SearchSettings {
+        score: Score::K2,
+        threads: Some(1),
+        seed: 5,
+        ..Default::default()
+    };
+    let asia = asia();
+    let one = Search::with(&asia, settings)
+        .evaluations(20_000)
+        .run()
+        .unwrap();
+    let other = Search::on(&asia)
+        .score(Score::K2)
+        .threads(1)
+        .seed(5)
+        .evaluations(20_000)
+        .run();
+    assert_eq!(one.edges(), other.unwrap().edges());
+}
+
+#[test]
+fn a_learned_network_is_sampled_and_compared() {
+    let truth = Network::read(data("networks/asia.bif")).unwrap();
+    let table = truth.sample(5000, 1).unwrap();
+    let found = Search::on(&table)
+        .threads(1)
+        .evaluations(100_000)
+        .run()
+        .unwrap();
+    assert!(truth.compare(&found.structure()).f1_skeleton > 0.8);
+    assert!(
+        found.structure().sample(10, 1).is_err(),
+        "it has no probabilities"
+    );
+}
