@@ -5,7 +5,7 @@ use crate::project::{Compose, Project, alive};
 use std::thread::sleep;
 use std::time::Duration;
 
-/// A search that goes on until it is told to stop.
+/// A search that runs until it is told to stop.
 const ENDLESS: [(&str, &str); 4] = [
     ("RLBAYES_STAGNATION", "1h"),
     ("RLBAYES_LEASE", "3s"),
@@ -96,7 +96,7 @@ fn workers_find_a_coordinator_that_was_paused() {
 }
 
 #[test]
-fn a_search_goes_on_after_down_and_up() {
+fn a_search_resumes_after_down_and_up() {
     let project = Project::new(Compose::Plugin, "down-up", &ENDLESS);
     project.up(2);
     project.wait_for_workers(2);

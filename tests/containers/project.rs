@@ -4,16 +4,15 @@
 use crate::docker::{
     OPTIMUM, PROGRAM, SOON, docker, exit_code, in_project, installed, log, use_engine,
 };
-use rlbayes_tests::{Ran, Running, own_port, wait_until};
+use rlbayes_tests::{BestShown, Ran, Running, own_port, wait_for_status, wait_until};
 use serde_json::Value;
-use std::cell::Cell;
 use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{OnceLock, RwLockReadGuard};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tempfile::TempDir;
 
 /// An implementation of Compose.
@@ -33,7 +32,7 @@ pub(crate) struct Project {
     settings: Vec<(String, String)>,
     folder: TempDir,
     port: u16,
-    best: Cell<f64>,
+    best: BestShown,
     // Dropped last, after the containers are gone.
     _engine: RwLockReadGuard<'static, ()>,
 }
@@ -54,7 +53,7 @@ impl Project {
                 .collect(),
             folder: tempfile::tempdir().unwrap(),
             port,
-            best: Cell::new(f64::NEG_INFINITY),
+            best: BestShown::default(),
             _engine: use_engine(),
         };
         project.write_settings();
@@ -149,33 +148,17 @@ impl Project {
     /// If the best score has gone down.
     pub(crate) fn status(&self) -> Option<Value> {
         let status: Value = serde_json::from_str(&http_get(self.port, "/status")?).ok()?;
-        let best = status["best_score"].as_f64().unwrap_or(f64::NEG_INFINITY);
-        assert!(best >= self.best.get(), "{best} after {}", self.best.get());
-        self.best.set(best);
+        self.best.see(status["best_score"].as_f64());
         Some(status)
     }
 
     /// Waits for a status in which something holds.
-    pub(crate) fn wait_for(&self, what: &str, mut holds: impl FnMut(&Value) -> bool) -> Value {
-        let begun = Instant::now();
-        let mut last = None;
-        loop {
-            if let Some(status) = self.status() {
-                if holds(&status) {
-                    return status;
-                }
-                last = Some(status);
-            }
-            assert!(
-                begun.elapsed() < SOON,
-                "after {SOON:?} still not: {what}; last status {last:?}; the coordinators said {}",
-                self.containers("coordinator")
-                    .iter()
-                    .map(|id| log(id))
-                    .collect::<String>()
-            );
-            std::thread::sleep(Duration::from_millis(100));
-        }
+    pub(crate) fn wait_for(&self, what: &str, holds: impl FnMut(&Value) -> bool) -> Value {
+        let logs = || {
+            let coordinators = self.containers("coordinator");
+            coordinators.iter().map(|id| log(id)).collect()
+        };
+        wait_for_status(what, SOON, || self.status(), holds, logs)
     }
 
     /// Waits until so many workers are alive and search.

@@ -55,7 +55,7 @@ fn a_table_that_changed_between_restarts_is_refused() {
     let sentence = refusal(&coordinator, said_before);
     assert!(sentence.contains("/state"), "{sentence}");
     assert!(sentence.contains("data"), "{sentence}");
-    // With the right table it goes on.
+    // With the right table it resumes.
     fs::write(&table, &rows).unwrap();
     docker(&["start", &coordinator]);
     project.wait_for_workers(1);

@@ -2,6 +2,7 @@
 
 use crate::docker::{SOON, in_project};
 use rlbayes_tests::Running;
+use rlbayes_tests::prerequisites::{has_root, is_root};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::path::Path;
@@ -16,7 +17,7 @@ fn who_cannot_give_the_token_away_has_it_in_a_closed_folder() {
     let folder = scripts();
     let make_token = folder.path().join("make-token");
     // Where the test runs without rights, it is such a person itself.
-    let mut command = if is_root(folder.path()) {
+    let mut command = if is_root() {
         chown(folder.path(), Some(NOBODY), None).unwrap();
         let mut command = Command::new("setpriv");
         let who = format!("--reuid={NOBODY}");
@@ -35,7 +36,7 @@ fn who_cannot_give_the_token_away_has_it_in_a_closed_folder() {
 #[test]
 fn root_gives_the_token_to_the_user_of_the_container_and_makes_no_other() {
     let folder = scripts();
-    if !is_root(folder.path()) {
+    if !has_root() {
         return;
     }
     let token = folder.path().join("secrets/token");
@@ -59,11 +60,6 @@ fn scripts() -> TempDir {
         fs::copy(in_project("deploy").join(name), folder.path().join(name)).unwrap();
     }
     folder
-}
-
-/// Tells whether this test runs as root, by a file of its own.
-fn is_root(own: &Path) -> bool {
-    fs::metadata(own).unwrap().uid() == 0
 }
 
 fn mode(path: &Path) -> u32 {

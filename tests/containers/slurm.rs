@@ -17,7 +17,7 @@ use tempfile::TempDir;
 const BUDGET: [&str; 2] = ["--time", "1h"];
 
 #[test]
-fn a_job_whose_time_is_up_saves_queues_itself_again_and_goes_on() {
+fn a_job_whose_time_is_up_saves_queues_itself_again_and_resumes() {
     let slurm = Slurm::start();
     let table = data("alarm.csv");
     let job = slurm.submit(&["--time=60"], &table, &BUDGET);
@@ -29,7 +29,7 @@ fn a_job_whose_time_is_up_saves_queues_itself_again_and_goes_on() {
     slurm.limit(&job, 3);
     slurm.wait_for_field(&job, "Restarts=", "1");
     slurm.limit(&job, 60);
-    slurm.goes_on(&job, &first);
+    slurm.assert_resumed(&job, &first);
 }
 
 #[test]
@@ -47,11 +47,11 @@ fn a_signal_that_reaches_only_the_shells_around_the_program_saves_too() {
     for shell in shells {
         signal(shell, "USR1");
     }
-    slurm.goes_on(&job, &first);
+    slurm.assert_resumed(&job, &first);
 }
 
 #[test]
-fn a_cancelled_job_stays_so_and_the_same_command_goes_on() {
+fn a_cancelled_job_stays_so_and_the_same_command_resumes() {
     let slurm = Slurm::start();
     let table = data("alarm.csv");
     let job = slurm.submit(&[], &table, &BUDGET);
@@ -307,7 +307,7 @@ impl Slurm {
     }
 
     /// Waits until a job that was signalled has saved and started again, and follows it to its end.
-    fn goes_on(&self, job: &str, before: &Value) {
+    fn assert_resumed(&self, job: &str, before: &Value) {
         let address = self.address(job, 1);
         let resumed = self.status(&address);
         for what in ["best_score", "evaluations"] {

@@ -2,7 +2,7 @@
 
 use crate::docker::{OPTIMUM, SOON, change_engine, docker, in_project, kill_process, log, run};
 use crate::project::alive;
-use rlbayes_tests::{Running, wait_until};
+use rlbayes_tests::{BestShown, Running, wait_for_status, wait_until};
 use serde_json::Value;
 use std::process::Command;
 use std::sync::RwLockWriteGuard;
@@ -97,16 +97,14 @@ impl Stack {
         });
     }
 
-    fn wait_for(&self, what: &str, mut holds: impl FnMut(&Value) -> bool) {
-        let mut best = f64::NEG_INFINITY;
-        wait_until(what, SOON, || {
-            self.ask("status").is_some_and(|status| {
-                let now = status["best_score"].as_f64().unwrap_or(f64::NEG_INFINITY);
-                assert!(now >= best, "{now} after {best}");
-                best = now;
-                holds(&status)
-            })
-        });
+    fn wait_for(&self, what: &str, holds: impl FnMut(&Value) -> bool) {
+        let best = BestShown::default();
+        let status = || {
+            let status = self.ask("status")?;
+            best.see(status["best_score"].as_f64());
+            Some(status)
+        };
+        wait_for_status(what, SOON, status, holds, String::new);
     }
 }
 

@@ -262,7 +262,7 @@ pub(crate) async fn person(stop_at: Option<Duration>, witness: Witness) -> turmo
             best = shown;
             let is_finished = status.state == "finished";
             if finished && !is_finished {
-                witness.broken("a finished search goes on");
+                witness.broken("a finished search continues");
             }
             finished = is_finished;
         }

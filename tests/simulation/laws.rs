@@ -2,15 +2,15 @@
 //! rows that were ever acknowledged, the events in their order, how sessions and the search ended.
 
 use rlbayes::coordination::{Event, State};
-use rlbayes_common::elite::{EliteRow, Found, Keying, Pool};
+use rlbayes_common::elite::{EliteRow, Found, Pool};
 use rlbayes_common::exchange::{
     Answer, ChainReport, Exchange, Hello, Pace, Reply, SearchDescription, Snapshot,
 };
-use rlbayes_common::graph::StructureKey;
 use rlbayes_common::ids::ChainId;
 use rlbayes_common::score::LogScore;
 use rlbayes_common::search::StoppedBy;
 use rlbayes_coordinator::event_loop::Observer;
+use rlbayes_tests::AcknowledgedRows;
 use rlbayes_worker::grpc_link::GrpcLink;
 use rlbayes_worker::link::{Joined, Link, LinkError};
 use std::cell::RefCell;
@@ -18,9 +18,6 @@ use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::rc::Rc;
 use std::time::Duration;
-
-/// Rows that the pool keeps over all chains.
-const OVERALL: usize = 64;
 
 /// What was seen so far; clones see the same.
 #[derive(Clone, Default)]
@@ -32,7 +29,7 @@ struct Seen {
     shown: Option<LogScore>,
     stopped: bool,
     told_to_stop: bool,
-    acknowledged: BTreeMap<StructureKey, EliteRow>,
+    acknowledged: AcknowledgedRows,
     trace: Vec<String>,
     sessions: BTreeMap<usize, StoppedBy>,
     outcome: Option<Outcome>,
@@ -131,20 +128,13 @@ impl Witness {
     /// Rows were acknowledged to a worker.
     fn acknowledged<'a>(&self, rows: impl Iterator<Item = &'a EliteRow>) {
         let known = &mut self.0.borrow_mut().acknowledged;
-        for row in rows {
-            let best = known
-                .entry(Keying::ByClass.key(row))
-                .or_insert_with(|| row.clone());
-            if best.score < row.score {
-                *best = row.clone();
-            }
-        }
+        rows.for_each(|row| known.add(row));
     }
 
     /// The coordinator has what it had stored.
     pub(crate) fn check_restart(&self, state: &State) {
         if self.0.borrow().told_to_stop && state.stopped_by().is_none() {
-            self.broken("a search that was stopped goes on after a restart");
+            self.broken("a search that was stopped continues after a restart");
         }
         self.check_pool("after a restart", state.pool());
     }
@@ -157,24 +147,7 @@ impl Witness {
         if best < shown {
             self.broken(format!("{when} the best is {best:?}, shown was {shown:?}"));
         }
-        let held: BTreeMap<StructureKey, LogScore> = pool
-            .rows()
-            .into_iter()
-            .map(|row| (Keying::ByClass.key(row), row.score))
-            .collect();
-        let overall: Vec<LogScore> = pool.overall().map(|row| row.score).collect();
-        let least = overall.iter().min().copied();
-        let missing = self
-            .0
-            .borrow()
-            .acknowledged
-            .iter()
-            .filter(|(key, row)| {
-                let is_held = held.get(*key).is_some_and(|score| *score >= row.score);
-                let is_beaten = overall.len() >= OVERALL && least >= Some(row.score);
-                !is_held && !is_beaten
-            })
-            .count();
+        let missing = self.0.borrow().acknowledged.missing_from(pool).len();
         if missing > 0 {
             self.broken(format!("{when} {missing} acknowledged rows are missing"));
         }

@@ -20,9 +20,9 @@ use std::time::Duration;
 const NODES: usize = 8;
 const ROWS: usize = 200;
 const CACHE_BYTES: usize = 4 << 20;
-/// How long a free-running search goes on.
+/// How long a free-running search continues.
 const TIME: Duration = Duration::from_secs(45);
-/// How long a lockstep search goes on that ends by time, or that somebody stops: in the middle of a
+/// How long a lockstep search continues that ends by time, or that somebody stops: in the middle of a
 /// round, and of trouble.
 const LOCKSTEP_TIME: Duration = Duration::from_secs(25);
 /// Chains of a lockstep search, their rounds, and evaluations in a round.

@@ -2,11 +2,11 @@
 //! its workers, and the status as a law: the best score never goes down.
 
 use crate::fixtures::data;
-use crate::program::{Program, Ran, Running, wait_until};
+use crate::program::{Program, Ran, Running};
+use crate::waiting::{BestShown, wait_for_status, wait_until};
 use rlbayes_proto::v1;
 use rlbayes_proto::v1::coordinator_client::CoordinatorClient;
 use serde_json::Value;
-use std::cell::Cell;
 use std::fs;
 use std::future::Future;
 use std::net::{Ipv4Addr, TcpListener};
@@ -30,7 +30,7 @@ pub struct Cluster {
     flags: Vec<String>,
     port: u16,
     coordinator: Option<Running>,
-    best: Cell<f64>,
+    best: BestShown,
 }
 
 impl Cluster {
@@ -52,7 +52,7 @@ impl Cluster {
             flags: flags.iter().map(|&flag| flag.to_owned()).collect(),
             port: own_port(),
             coordinator: None,
-            best: Cell::new(f64::NEG_INFINITY),
+            best: BestShown::default(),
         }
     }
 
@@ -171,24 +171,19 @@ impl Cluster {
     #[must_use]
     pub fn status(&self) -> Option<v1::StatusReply> {
         let status = status(&self.url())?;
-        if let Some(best) = status.best_score {
-            assert!(best >= self.best.get(), "{best} after {}", self.best.get());
-            self.best.set(best);
-        } else {
-            assert!(self.best.get().is_infinite(), "the best row is gone");
-        }
+        self.best.see(status.best_score);
         Some(status)
     }
 
     /// Returns the best score that was ever shown.
     #[must_use]
     pub fn best_shown(&self) -> f64 {
-        self.best.get()
+        self.best.score()
     }
 
     /// From here on lower scores may be shown: the coordinator's disk was lost.
     pub fn forget_best(&self) {
-        self.best.set(f64::NEG_INFINITY);
+        self.best.forget();
     }
 
     /// Waits for a status in which something holds.
@@ -198,26 +193,11 @@ impl Cluster {
     pub fn wait_for(
         &self,
         what: &str,
-        mut holds: impl FnMut(&v1::StatusReply) -> bool,
+        holds: impl FnMut(&v1::StatusReply) -> bool,
     ) -> v1::StatusReply {
-        let mut last = None;
-        let begun = std::time::Instant::now();
-        loop {
-            if let Some(status) = self.status() {
-                if holds(&status) {
-                    return status;
-                }
-                last = Some(status);
-            }
-            assert!(
-                begun.elapsed() < SOON,
-                "after {SOON:?} still not: {what}; the coordinator said {}; last status {last:?}",
-                self.coordinator
-                    .as_ref()
-                    .map_or_else(String::new, Running::said)
-            );
-            std::thread::sleep(Duration::from_millis(40));
-        }
+        let coordinator = self.coordinator.as_ref();
+        let logs = || coordinator.map_or_else(String::new, Running::said);
+        wait_for_status(what, SOON, || self.status(), holds, logs)
     }
 
     /// Waits until the search is finished.
@@ -244,7 +224,7 @@ impl Cluster {
                 .unwrap_or_default();
             // A last report may have brought a record; the JSON is written after the network.
             result["stopped_by"].is_string()
-                && result["score"].as_f64() >= Some(self.best.get() - 1e-9)
+                && result["score"].as_f64() >= Some(self.best.score() - 1e-9)
         });
         result
     }
@@ -274,7 +254,7 @@ impl Cluster {
             (claimed - counted).abs() < 1e-6,
             "{claimed} against {counted}"
         );
-        assert!(claimed >= self.best.get() - 1e-9);
+        assert!(claimed >= self.best.score() - 1e-9);
         assert!(out.join(format!("{name}.svg")).exists());
         claimed
     }

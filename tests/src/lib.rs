@@ -7,17 +7,22 @@
     reason = "this crate is test support: what fails here fails a test"
 )]
 
+mod acknowledged_rows;
 mod cluster;
 mod fixtures;
 pub mod other_version_coordinator;
 pub mod peer;
+pub mod prerequisites;
 mod program;
 mod proxy;
+mod waiting;
 
+pub use acknowledged_rows::AcknowledgedRows;
 pub use cluster::{
     Cluster, SOON, aborted, block_on, client, killed, own_port, resident_bytes, status,
     wait_for_file,
 };
 pub use fixtures::{data, fixture, fixtures_in, network, shuffled_columns, write};
-pub use program::{Program, Ran, Running, wait_until};
+pub use program::{Program, Ran, Running};
 pub use proxy::{Proxy, Way};
+pub use waiting::{BestShown, wait_for_status, wait_until};

@@ -232,18 +232,3 @@ impl Stream {
             .expect("the program writes UTF-8")
     }
 }
-
-/// Waits until something holds.
-///
-/// # Panics
-/// If it does not hold within the deadline.
-pub fn wait_until(what: &str, deadline: Duration, mut holds: impl FnMut() -> bool) {
-    let begun = Instant::now();
-    while !holds() {
-        assert!(
-            begun.elapsed() < deadline,
-            "after {deadline:?} still not: {what}"
-        );
-        thread::sleep(Duration::from_millis(20));
-    }
-}

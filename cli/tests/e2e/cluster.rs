@@ -224,7 +224,7 @@ fn a_worker_shows_that_it_lives_and_drains_when_it_is_asked_by_its_folder() {
 }
 
 #[test]
-fn a_coordinator_that_is_interrupted_exits_with_130_and_the_same_command_goes_on() {
+fn a_coordinator_that_is_interrupted_exits_with_130_and_the_same_command_resumes() {
     let flags = ["--time", "8s", "--when-done", "exit"];
     let mut cluster = start_cluster("alarm.csv", &flags);
     let worker = cluster.worker("worker");
@@ -265,17 +265,17 @@ fn other_flags_on_the_same_state_exit_with_2_and_name_the_difference() {
 /// A chain's next step starts from a row that another worker found: with theta 1 the paper's walk
 /// makes the best received row current whenever it gets some.
 #[test]
-fn a_chain_of_the_papers_walk_goes_on_from_a_row_of_another_worker() {
+fn a_chain_of_the_papers_walk_continues_from_a_row_of_another_worker() {
     let mut flags = vec!["--search", "paper", "--chains", "2", "--theta", "1"];
     // Its steps are slow: slices of a few of them.
     flags.extend(["--round-evaluations", "2000", "--time", "1h"]);
     seeds_cross_the_cluster("win95pts_n1000_s1.csv.gz", &flags);
 }
 
-/// The default search goes on from a child of its row and another's where that is better than both:
+/// The default search continues from a child of its row and another's where that is better than both:
 /// on so large a network two chains have always something to give each other.
 #[test]
-fn a_chain_of_the_default_search_goes_on_from_a_row_of_another_worker() {
+fn a_chain_of_the_default_search_continues_from_a_row_of_another_worker() {
     seeds_cross_the_cluster("andes_n1000_s1.csv.gz", &["--chains", "2", "--time", "1h"]);
 }
 
@@ -323,7 +323,7 @@ fn a_log_as_json_has_an_object_a_line_with_fields_and_spans() {
     let flags = ["--deterministic", "--chains", "2", "--evaluations"];
     let more = ["200000", "--when-done", "exit", "--log-format", "json"];
     let mut cluster = start_cluster("asia_n1000_s1.csv.gz", &[&flags[..], &more].concat());
-    let level = [("RLBAYES_LOG", "info,rlbayes_worker=debug")];
+    let level = [("RLBAYES_LOG", "info,rlbayes::chains=debug")];
     let json = ["--log-format", "json"];
     let worker = cluster.worker_with("worker", &cluster.url(), &json, &level);
     let coordinator = objects(&cluster.coordinator_end().ok().stderr);

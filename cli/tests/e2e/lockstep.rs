@@ -15,7 +15,7 @@ const FLAGS: [&str; 9] = [
     "--round-evaluations",
     "4000",
     "--evaluations",
-    "8000000",
+    "3000000",
     "--seed",
     "5",
 ];

@@ -65,7 +65,7 @@ fn the_same_flags_give_the_same_runs() {
 }
 
 #[test]
-fn an_interrupted_benchmark_goes_on_and_ends_with_the_same_runs() {
+fn an_interrupted_benchmark_resumes_and_ends_with_the_same_runs() {
     let folder = tempfile::tempdir().unwrap();
     let data = data("");
     let data = data.to_str().unwrap();

@@ -1,4 +1,4 @@
-//! `--state`: a search that is interrupted, killed or finished goes on from what it has kept, and
+//! `--state`: a search that is interrupted, killed or finished resumes from what it has kept, and
 //! what is broken on disk is set aside.
 
 use crate::{PROGRAM, rlbayes, start, start_cluster};
@@ -60,7 +60,7 @@ fn interrupted(running: Running) -> Ran {
 }
 
 #[test]
-fn an_interrupted_search_goes_on_and_ends_by_its_budget() {
+fn an_interrupted_search_resumes_and_ends_by_its_budget() {
     let folder = tempfile::tempdir().unwrap();
     let state = folder.path().join("state");
     let result = folder.path().join("alarm.csv");
@@ -93,7 +93,7 @@ fn an_interrupted_search_goes_on_and_ends_by_its_budget() {
     }
     assert!(result.exists());
 
-    // A larger budget goes on.
+    // A larger budget resumes.
     let mut longer = args.clone();
     let at = longer.iter().position(|arg| arg == "6s").unwrap();
     longer[at] = "7s".to_owned();
@@ -238,11 +238,11 @@ fn a_cluster_with_cooperation_and_one_without_are_two_searches() {
     assert_eq!(ran.code, Some(2), "{ran:?}");
     assert!(ran.stderr.contains("cooperation"), "{ran:?}");
     cluster.start_coordinator(&[]);
-    cluster.wait_for("the same command goes on", |_| true);
+    cluster.wait_for("the same command resumes", |_| true);
 }
 
 #[test]
-fn broken_snapshots_are_set_aside_and_the_search_goes_on() {
+fn broken_snapshots_are_set_aside_and_the_search_resumes() {
     let folder = tempfile::tempdir().unwrap();
     let state = folder.path().join("state");
     let before = rlbayes(command(&state, "300ms")).ok().json();
@@ -268,7 +268,7 @@ fn broken_snapshots_are_set_aside_and_the_search_goes_on() {
 }
 
 #[test]
-fn a_broken_journal_is_set_aside_and_the_search_goes_on() {
+fn a_broken_journal_is_set_aside_and_the_search_resumes() {
     for damage in ["text", "truncated"] {
         let folder = tempfile::tempdir().unwrap();
         let state = folder.path().join("state");
@@ -276,7 +276,7 @@ fn a_broken_journal_is_set_aside_and_the_search_goes_on() {
         let journal = state.join("journal.redb");
         let bytes = fs::read(&journal).unwrap();
         match damage {
-            "text" => fs::write(&journal, "this is no journal").unwrap(),
+            "text" => fs::write(&journal, "this is not a journal").unwrap(),
             _ => fs::write(&journal, &bytes[..bytes.len() / 3]).unwrap(),
         }
         let ran = rlbayes(command(&state, "3s")).ok();
@@ -301,7 +301,7 @@ fn without_a_journal_chains_of_another_table_are_not_believed() {
     let whole = std::mem::replace(&mut args[1], half.to_str().unwrap().to_owned());
     let before = rlbayes(&args).ok().json();
     args[1] = whole;
-    fs::write(state.join("journal.redb"), "this is no journal").unwrap();
+    fs::write(state.join("journal.redb"), "this is not a journal").unwrap();
     for _ in 0..2 {
         let ran = rlbayes(&args);
         assert_eq!(ran.code, Some(2), "{ran:?}");
