@@ -1,7 +1,7 @@
-//! Gap against time as a picture: one panel a table, one thin step line a run, a thick one for
+//! Gap against time as a picture: one panel per table, one thin step line per run, a thick one for
 //! their median, both axes logarithmic and the same in all panels.
 
-use super::statistics::median;
+use crate::statistics::median;
 use plotters::prelude::*;
 
 /// The runs of one table.

@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use clap::Args;
+use rlbayes::Table;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -41,7 +42,7 @@ pub(crate) struct ChosenTable {
     pub(crate) known: Option<Known>,
 }
 
-const TARGETS: &str = include_str!("../../../data/targets.json");
+const TARGETS: &str = include_str!("../../data/targets.json");
 
 /// The tolerance of proven optima, in nats.
 const TOLERANCE: f64 = 0.001;
@@ -89,8 +90,8 @@ impl Known {
 
 impl ChosenTable {
     /// Drops what is known if the table only has the name of a bundled one.
-    pub(crate) fn check(&mut self, table: &rlbayes_common::data::Table) {
-        let size = (table.rows() as u64, table.nodes() as u64);
+    pub(crate) fn check(&mut self, table: &Table) {
+        let size = (table.rows() as u64, table.variables().len() as u64);
         self.known = self
             .known
             .take()
@@ -160,10 +161,8 @@ mod tests {
         let mut table = choice.tables(|_| true).unwrap().remove(0);
         assert_eq!(table.name, "asia_n1000_s1");
         assert!(table.known.is_some());
-        let variable = rlbayes_common::data::Variable::new("a", vec!["n".into(), "y".into()]);
-        let schema = rlbayes_common::data::Schema::new(vec![variable.unwrap()]).unwrap();
-        let other = rlbayes_common::data::Table::new(schema, vec![vec![0, 1, 0]]).unwrap();
-        table.check(&other);
+        let other = Table::parse("other", "a,b\nn,y\ny,n\n".as_bytes(), &Default::default());
+        table.check(&other.unwrap());
         assert_eq!(table.known, None);
     }
 }

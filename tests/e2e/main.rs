@@ -16,7 +16,6 @@ mod hostile;
 mod json;
 mod limits;
 mod lockstep;
-mod paper_bench;
 mod resume;
 mod scores;
 mod security;
