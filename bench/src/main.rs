@@ -18,6 +18,8 @@ mod runs;
 mod scores;
 mod soak;
 mod statistics;
+#[cfg(test)]
+mod svg_bounds;
 mod targets;
 mod terminal;
 mod tiles;

@@ -105,7 +105,7 @@ fn an_interrupted_benchmark_continues_and_ends_with_the_same_runs() {
         let text = fs::read_to_string(&journal).unwrap_or_default();
         text.lines().filter(|line| !line.is_empty()).count()
     };
-    let mut running = paper(&cut, &more).spawn().unwrap();
+    let mut running = paper(&cut, &more).stderr(Stdio::null()).spawn().unwrap();
     let begun = Instant::now();
     while kept() < 2 && running.try_wait().unwrap().is_none() {
         assert!(begun.elapsed() < SOON, "two runs should have ended");
