@@ -1,10 +1,12 @@
 //! `rlbayes-bench`: the commands that check what RLBayes claims. One file per benchmark; what they
 //! share is in the files that are not named after one.
 
+mod chart;
 mod cooperation;
 mod empty_coordinator;
 mod exchange_load;
 mod failure;
+mod gap_chart;
 mod gap_plot;
 mod growth;
 mod learning;
@@ -53,6 +55,7 @@ Examples:
   cargo run --release -p rlbayes-bench -- learning --evaluations 50000000
   cargo run --release -p rlbayes-bench -- scores
   cargo run --release -p rlbayes-bench -- paper --networks asia,child --seeds 3 --budget evaluations:20000
+  cargo run --release -p rlbayes-bench -- chart
 
 Those that start processes need the program as well (cargo build --release -p rlbayes-cli):
   cargo run --release -p rlbayes-bench -- exchange --workers 1000
@@ -68,6 +71,7 @@ enum Benchmark {
     Paper(paper::PaperArgs),
     Exchange(exchange_load::ExchangeArgs),
     Soak(soak::SoakArgs),
+    Chart(chart::ChartArgs),
 }
 
 fn main() -> ExitCode {
@@ -96,6 +100,7 @@ fn run(benchmark: &Benchmark, interrupt: &AtomicBool) -> Result<(), Failure> {
         Benchmark::Paper(args) => paper::run(args, interrupt),
         Benchmark::Exchange(args) => exchange_load::run(args, interrupt),
         Benchmark::Soak(args) => soak::run(args, interrupt),
+        Benchmark::Chart(args) => chart::run(args, interrupt),
     }
 }
 

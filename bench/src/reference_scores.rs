@@ -4,6 +4,7 @@ use crate::failure::Failure;
 use clap::Args;
 use rlbayes::Table;
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// Which tables a benchmark runs on.
@@ -29,6 +30,8 @@ pub(crate) struct Known {
     pub(crate) proven: bool,
     /// How far below the score counts as reached: 0.001, or half of the last digit that is known.
     pub(crate) tolerance: f64,
+    /// Scores of other programs, by name.
+    other_tools: BTreeMap<String, f64>,
 }
 
 /// A table to run on.
@@ -86,6 +89,11 @@ impl Known {
     pub(crate) fn variables(&self) -> u64 {
         self.variables
     }
+
+    /// Returns the score that another program found, rounded to one decimal.
+    pub(crate) fn of_tool(&self, name: &str) -> Option<f64> {
+        self.other_tools.get(name).copied()
+    }
 }
 
 impl ChosenTable {
@@ -125,6 +133,11 @@ fn parse(text: &str) -> Option<Vec<Known>> {
                 score: score.as_f64()?,
                 proven,
                 tolerance,
+                other_tools: table["other_tools"]
+                    .as_object()?
+                    .iter()
+                    .map(|(name, score)| Some((name.clone(), score.as_f64()?)))
+                    .collect::<Option<_>>()?,
             })
         })
         .collect()
@@ -146,6 +159,8 @@ mod tests {
         let alarm = &known[4];
         assert_eq!(alarm.file, "alarm_n1000_s1.csv.gz");
         assert!(alarm.proven && alarm.tolerance <= 0.001);
+        assert_eq!(alarm.of_tool("Tetrad BOSS"), Some(-11765.5));
+        assert_eq!(alarm.of_tool("Tetrad"), None);
         let win95pts = &known[6];
         assert!(!win95pts.proven && (win95pts.tolerance - 0.005).abs() < 1e-12);
     }
