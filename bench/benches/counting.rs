@@ -1,8 +1,8 @@
-//! How many local scores a second each counting kernel makes, by arity, number of parents and rows:
-//! `cargo bench`. Each choice of the cost model stands beside both kernels;
+//! How many local scores per second each counting kernel makes, by arity, number of parents and rows:
+//! `cargo bench -p rlbayes-bench`. Each choice of the cost model stands beside both kernels;
 //! `Auto` should be near the better of the other two everywhere.
 //!
-//! `cargo bench -- 10000` shows the tables of 10000 rows only.
+//! `cargo bench -p rlbayes-bench -- 10000` shows the tables of 10000 rows only.
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints its results")]
 #![expect(clippy::unwrap_used, reason = "the tables are made here")]
@@ -36,7 +36,7 @@ fn main() {
         if !wanted.is_empty() && !wanted.contains(&rows) {
             continue;
         }
-        println!("\nlocal scores a second, {rows} rows, {CANDIDATES} candidates a family");
+        println!("\nlocal scores per second, {rows} rows, {CANDIDATES} candidates a family");
         println!(
             "{:>5} {:>8} {:>12} {:>12} {:>12}  auto/best",
             "arity", "parents", "auto", "bits", "increments"
@@ -85,7 +85,7 @@ fn scorer(arity: usize, rows: usize) -> Scorer {
     Scorer::new(Arc::new(table), spec)
 }
 
-/// Returns local scores a second: those of the family and of each candidate.
+/// Returns local scores per second: those of the family and of each candidate.
 fn rate(scorer: &Scorer, parents: usize, kernel: Kernel) -> f64 {
     let parents: Vec<NodeIdx> = (1..=parents).map(NodeIdx::new).collect();
     let candidates: Vec<NodeIdx> = (1 + MOST_PARENTS..1 + MOST_PARENTS + CANDIDATES)

@@ -1,17 +1,17 @@
-//! `bench cooperation`: what chains gain from each other, in virtual time.
+//! `cooperation`: what chains gain from each other, in virtual time.
 
-use super::process_cooperation;
-use super::reference_scores::{ChosenTable, TableChoice};
-use super::report_table::{Grid, OutFolder, heading, nats};
-use super::runs::{at_least_one, in_parallel, learn_args};
-use super::statistics::median;
-use super::virtual_time::{self, Outcome, VirtualRun};
 use crate::failure::Failure;
-use crate::learn;
-use crate::progress::bar_over;
-use crate::terminal::print;
+use crate::process_cooperation;
+use crate::processes::ProgramArgs;
+use crate::reference_scores::{ChosenTable, TableChoice};
+use crate::report_table::{Grid, OutFolder, heading, nats};
+use crate::runs::{at_least_one, in_parallel};
+use crate::statistics::median;
+use crate::terminal::{bar_over, print};
+use crate::virtual_time::{self, Outcome, VirtualRun};
 use clap::Args;
 use rlbayes::coordination::Cooperation;
+use rlbayes::{SearchRequest, SearchSettings, Table};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -25,7 +25,7 @@ pub(crate) struct CooperationArgs {
     /// Chains that are compared with one
     #[arg(long, value_name = "C", default_value_t = 4, value_parser = at_least_one())]
     chains: u32,
-    /// Cooperating chains that are compared with as many lonely ones
+    /// Cooperating chains that are compared with as many independent ones
     #[arg(long, value_name = "C", default_value_t = 8, value_parser = at_least_one())]
     crowd: u32,
     /// Runs of each kind, with seeds 1, 2, 3, …
@@ -51,6 +51,8 @@ pub(crate) struct CooperationArgs {
     /// Workers as processes that talk over gRPC, one chain each
     #[arg(long)]
     processes: bool,
+    #[command(flatten)]
+    program: ProgramArgs,
     /// Folder for runs.csv and report.md
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -63,10 +65,10 @@ score that half of the single chains have reached after half of --limit. Without
 tables of up to 250 variables.
 
 Examples:
-  rlbayes bench cooperation --threads 2 --out cooperation
-  rlbayes bench cooperation data/win95pts_n1000_s1.csv.gz --target -10019.842
-  rlbayes bench cooperation --processes --target -10019.842
-  rlbayes bench cooperation data/andes_n1000_s1.csv.gz --seeds 3 --limit 20000 --crowd-limit 0";
+  cargo run --release -p rlbayes-bench -- cooperation --threads 2 --out cooperation
+  cargo run --release -p rlbayes-bench -- cooperation data/win95pts_n1000_s1.csv.gz --target -10019.842
+  cargo run --release -p rlbayes-bench -- cooperation --processes --target -10019.842
+  cargo run --release -p rlbayes-bench -- cooperation data/andes_n1000_s1.csv.gz --seeds 3 --limit 20000 --crowd-limit 0";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
@@ -120,7 +122,7 @@ pub(crate) fn run(args: &CooperationArgs, interrupt: &AtomicBool) -> Result<(), 
         .iter()
         .flat_map(|&kind| (1..=args.seeds).map(move |seed| (kind, seed)))
         .collect();
-    let bar = bar_over(tables.len() * jobs.len(), true);
+    let bar = bar_over(tables.len() * jobs.len());
     let mut measured = Vec::new();
     for chosen in &mut tables {
         if interrupt.load(Relaxed) {
@@ -151,8 +153,9 @@ fn across_processes(
     if args.choice.files.is_empty() {
         tables.retain(|chosen| chosen.name == "win95pts_n1000_s1");
     }
+    let program = args.program.program()?;
     let runs = usize::try_from(3 * args.seeds).unwrap_or(usize::MAX);
-    let bar = bar_over(tables.len() * runs, true);
+    let bar = bar_over(tables.len() * runs);
     let mut text = String::new();
     for chosen in tables.iter() {
         let known = chosen.known.as_ref();
@@ -168,6 +171,7 @@ fn across_processes(
             Failure::file(&chosen.path, "has no known score; give one by --target")
         })?;
         let plan = process_cooperation::Plan {
+            program: program.clone(),
             workers: args.chains,
             seeds: args.seeds,
             limit: args.limit,
@@ -188,17 +192,21 @@ fn measure(
     interrupt: &AtomicBool,
     bar: &indicatif::ProgressBar,
 ) -> Result<Measured, Failure> {
-    let learn = learn_args(&chosen.path, &["--threads", "1"])?;
-    let (table, _) = learn.table.load(&chosen.path, |_| {})?;
+    let table = Table::read(&chosen.path).map_err(Failure::input)?;
     chosen.check(&table);
-    let prepared = learn::prepare(&learn, &table)?;
+    let settings = SearchSettings {
+        threads: Some(1),
+        ..SearchSettings::default()
+    };
+    let request = SearchRequest::new(&table, &settings).map_err(Failure::input)?;
+    let problem = request.problem();
     let known = chosen.known.as_ref();
     let optimum = known
         .filter(|known| known.proven)
         .map(|known| known.score - known.tolerance);
     let turns = |chains, cooperation, episodes, target, seed| VirtualRun {
-        problem: Arc::clone(&prepared.problem),
-        spec: prepared.spec,
+        problem: Arc::clone(&problem),
+        spec: *request.algorithm(),
         chains,
         seed,
         cooperation,
@@ -217,7 +225,7 @@ fn measure(
         median(ends.into_iter().flatten().map(|outcome| outcome.score))
     };
     let target = args.target.or(optimum).or_else(halfway);
-    let arrivals = in_parallel(jobs, args.threads, interrupt, bar, |&(kind, seed)| {
+    let outcomes = in_parallel(jobs, args.threads, interrupt, bar, |&(kind, seed)| {
         let (chains, cooperation, episodes, target) = match kind {
             Kind::One => (1, Cooperation::On, args.limit, target),
             Kind::Several => (args.chains, Cooperation::On, args.limit, target),
@@ -233,7 +241,7 @@ fn measure(
     });
     let runs = jobs
         .iter()
-        .zip(arrivals)
+        .zip(outcomes)
         .filter_map(|(&(kind, seed), outcome)| Some((kind, seed, outcome?)))
         .collect();
     Ok(Measured {
@@ -251,7 +259,7 @@ impl Measured {
             .map(|(_, _, outcome)| outcome)
     }
 
-    /// Returns the median number of episodes to the target; runs that never arrive are infinite.
+    /// Returns the median number of episodes to the target; runs that never reach it are infinite.
     fn episodes(&self, kind: Kind) -> Option<f64> {
         median(self.of(kind).map(|outcome| {
             outcome
@@ -260,10 +268,10 @@ impl Measured {
         }))
     }
 
-    fn arrived(&self, kind: Kind) -> String {
+    fn reached(&self, kind: Kind) -> String {
         let all = self.of(kind).count();
-        let arrived = self.of(kind).filter(|outcome| outcome.reached.is_some());
-        format!("{}/{all}", arrived.count())
+        let reached = self.of(kind).filter(|outcome| outcome.reached.is_some());
+        format!("{}/{all}", reached.count())
     }
 
     fn score(&self, kind: Kind) -> Option<f64> {
@@ -279,9 +287,9 @@ fn summary(args: &CooperationArgs, measured: &[Measured]) -> Grid {
         "table",
         "target",
         "1 chain",
-        "arrived",
+        "reached",
         &several,
-        "arrived",
+        "reached",
         "ratio",
         &together,
         &alone,
@@ -308,9 +316,9 @@ fn summary(args: &CooperationArgs, measured: &[Measured]) -> Grid {
             table.name.clone(),
             table.target.map_or(dash(), |target| format!("{target:.3}")),
             episodes(one),
-            table.arrived(Kind::One),
+            table.reached(Kind::One),
             episodes(many),
-            table.arrived(Kind::Several),
+            table.reached(Kind::Several),
             ratio(one, many, args.limit),
             score(Kind::CrowdTogether),
             score(Kind::CrowdAlone),
@@ -334,7 +342,7 @@ fn ratio(one: Option<f64>, many: Option<f64>, limit: u64) -> String {
 
 fn notes(args: &CooperationArgs) -> String {
     format!(
-        "\nEpisodes of each chain to the target, medians over {} seeds; a run that has not arrived \
+        "\nEpisodes of each chain to the target, medians over {} seeds; a run that has not reached it \
          after {} episodes counts as longer. The last columns: median scores of {} chains after {} \
          episodes each.\n",
         args.seeds, args.limit, args.crowd, args.crowd_limit

@@ -1,7 +1,6 @@
-//! A server that answers without doing anything: what `bench exchange` measures a coordinator
+//! A server that answers without doing anything: what `exchange` measures a coordinator
 //! against. It decodes the same messages and answers with one of the same size.
 
-use super::block_on;
 use crate::failure::Failure;
 use rlbayes_common::io::write_whole;
 use rlbayes_proto::v1;
@@ -117,11 +116,17 @@ impl Coordinator for EmptyHandler {
 
 /// Serves until it is killed, with as many threads as a coordinator.
 pub(crate) fn empty_server(address_file: &Path) -> Result<(), Failure> {
-    block_on(2, async {
-        let failed = |error: std::io::Error| Failure::input(error.to_string());
-        let listener = TcpListener::bind("127.0.0.1:0").await.map_err(failed)?;
-        let address = listener.local_addr().map_err(failed)?;
-        write_whole(address_file, format!("http://{address}\n").as_bytes()).map_err(failed)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .map_err(Failure::input)?;
+    runtime.block_on(async {
+        let listener = TcpListener::bind("127.0.0.1:0").await;
+        let listener = listener.map_err(Failure::input)?;
+        let address = listener.local_addr().map_err(Failure::input)?;
+        write_whole(address_file, format!("http://{address}\n").as_bytes())
+            .map_err(Failure::input)?;
         tonic::transport::Server::builder()
             .add_service(CoordinatorServer::new(EmptyHandler))
             .serve_with_incoming(rlbayes_coordinator::guard::accept(
@@ -129,6 +134,6 @@ pub(crate) fn empty_server(address_file: &Path) -> Result<(), Failure> {
                 rlbayes_coordinator::guard::MAX_CONNECTIONS,
             ))
             .await
-            .map_err(|error| Failure::input(error.to_string()))
+            .map_err(Failure::input)
     })
 }

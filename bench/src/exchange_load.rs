@@ -1,22 +1,21 @@
-//! `bench exchange`: how many exchanges a coordinator takes, against an empty gRPC handler with the
+//! `exchange`: how many exchanges a coordinator takes, against an empty gRPC handler with the
 //! same message sizes. Server and client are processes of their own, each on one core.
 
-use super::memory::{MemoryCurve, shown};
-use super::processes::{Process, address, coordinator, words};
-use super::report_table::{Grid, OutFolder, heading};
-use super::runs::learn_args;
-use crate::cluster::empty_server;
+use crate::empty_coordinator::empty_server;
 use crate::failure::Failure;
-use crate::learn;
+use crate::memory::{MemoryCurve, shown};
+use crate::processes::{Process, Program, ProgramArgs, address, coordinator, words};
+use crate::report_table::{Grid, OutFolder, heading};
 use crate::terminal::print;
-use crate::units::parse_time;
 use clap::Args;
-use rlbayes_common::data::Table;
+use rlbayes::units::parse_time;
+use rlbayes::{SearchRequest, SearchSettings, Table};
 use rlbayes_common::elite::{EliteRow, Structure};
 use rlbayes_common::graph::Dag;
-use rlbayes_common::ids::{NodeIdx, Seed};
+use rlbayes_common::ids::{ChainId, NodeIdx, Seed};
 use rlbayes_common::random::Random;
-use rlbayes_common::search::{Evaluator, Problem};
+use rlbayes_common::score::LogScore;
+use rlbayes_common::search::Evaluator;
 use rlbayes_proto::convert::row_to_wire;
 use rlbayes_proto::v1::coordinator_client::CoordinatorClient;
 use rlbayes_proto::{PROTOCOL_VERSION, v1};
@@ -43,6 +42,8 @@ pub(crate) struct ExchangeArgs {
     /// How long each measurement takes
     #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "10s")]
     time: Duration,
+    #[command(flatten)]
+    program: ProgramArgs,
     /// Folder for report.md
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -54,7 +55,7 @@ pub(crate) struct ExchangeArgs {
     client: Option<String>,
     /// (for the benchmark itself) one exchange in four brings a new row
     #[arg(long, hide = true)]
-    with_news: bool,
+    with_new_rows: bool,
 }
 
 const EXAMPLES: &str = "\
@@ -62,13 +63,13 @@ Three measurements in one run: an empty handler; a coordinator that gets 4 rows 
 exchange; and one that gets a new row in one exchange of four, stored before it is acknowledged.
 
 Examples:
-  rlbayes bench exchange --workers 1000
-  rlbayes bench exchange --time 30s --out exchange";
+  cargo run --release -p rlbayes-bench -- exchange --workers 1000
+  cargo run --release -p rlbayes-bench -- exchange --time 30s --out exchange";
 
 /// By how many percent a server's memory may grow between the middle and the last third.
 const FLAT: f64 = 5.0;
-/// How often the server's memory is looked at.
-const LOOK_EVERY: Duration = Duration::from_millis(100);
+/// How often the memory of the server is sampled.
+const SAMPLE_EVERY: Duration = Duration::from_millis(100);
 /// Rows of an exchange.
 const ROWS: usize = 4;
 
@@ -80,6 +81,7 @@ pub(crate) fn run(args: &ExchangeArgs, interrupt: &AtomicBool) -> Result<(), Fai
     if let Some(url) = &args.client {
         return client(args, url);
     }
+    let program = args.program.program()?;
     let out = OutFolder::new(args.out.as_deref())?;
     let mut grid = Grid::new(&[
         "server",
@@ -97,12 +99,12 @@ pub(crate) fn run(args: &ExchangeArgs, interrupt: &AtomicBool) -> Result<(), Fai
     for (name, kind) in [
         ("empty handler", Kind::Empty),
         ("4 known rows", Kind::Known),
-        ("1 new row in 4 exchanges", Kind::News),
+        ("1 new row in 4 exchanges", Kind::New),
     ] {
         if interrupt.load(Relaxed) {
             return Err(Failure::Interrupted);
         }
-        let measured = measure(args, kind)?;
+        let measured = measure(args, &program, kind)?;
         let rate = measured["rate"].as_f64().unwrap_or(0.0);
         let of_empty = rate / *empty.get_or_insert(rate);
         let figure = |name: &str| measured[name].as_f64().unwrap_or(0.0);
@@ -132,37 +134,41 @@ pub(crate) fn run(args: &ExchangeArgs, interrupt: &AtomicBool) -> Result<(), Fai
         args.workers
     );
     print(&text)?;
-    out.write("report.md", &(heading("Exchanges a second") + &text))
+    out.write("report.md", &(heading("Exchanges per second") + &text))
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Empty,
     Known,
-    News,
+    New,
 }
 
-fn measure(args: &ExchangeArgs, kind: Kind) -> Result<serde_json::Value, Failure> {
+fn measure(
+    args: &ExchangeArgs,
+    program: &Program,
+    kind: Kind,
+) -> Result<serde_json::Value, Failure> {
+    let this = Program::this()?;
     let place = tempfile::tempdir().map_err(|error| Failure::input(error.to_string()))?;
     let path = |name: &str| place.path().join(name);
     let (server, url) = match kind {
         Kind::Empty => {
             let written = path("address");
             let serve = format!("--serve-empty={}", written.display());
-            let server = Process::start(&words(&["bench", "exchange", &serve]), Some(0))?;
+            let server = Process::start(&this, &words(&["exchange", &serve]), Some(0))?;
             (server, address(&written)?)
         }
-        Kind::Known | Kind::News => {
+        Kind::Known | Kind::New => {
             let flags = [
                 ("--time", "24h".to_owned()),
                 ("--chains", args.workers.to_string()),
                 ("--lease", "1h".to_owned()),
             ];
-            coordinator(place.path(), &args.data, &flags, Some(0))?
+            coordinator(program, place.path(), &args.data, &flags, Some(0))?
         }
     };
     let mut client = words(&[
-        "bench",
         "exchange",
         &args.data.display().to_string(),
         "--client",
@@ -176,13 +182,13 @@ fn measure(args: &ExchangeArgs, kind: Kind) -> Result<serde_json::Value, Failure
         client.push(flag.to_owned());
         client.push(value);
     }
-    if kind == Kind::News {
-        client.push("--with-news".to_owned());
+    if kind == Kind::New {
+        client.push("--with-new-rows".to_owned());
     }
     client.push(format!("--out={}", place.path().display()));
     std::fs::write(path("server"), server.id().to_string())
         .map_err(|error| Failure::input(error.to_string()))?;
-    let client = Process::start(&client, Some(1))?;
+    let client = Process::start(&this, &client, Some(1))?;
     let printed = client.wait(|| true)?.unwrap_or_default();
     serde_json::from_str(&printed).map_err(|error| Failure::Bug(format!("{error}: {printed}")))
 }
@@ -195,14 +201,18 @@ struct Sender {
     sequence: u64,
     known: Vec<v1::Row>,
     /// Taken from the end: ever better rows, so that each changes the pool.
-    news: Vec<v1::Row>,
+    new_rows: Vec<v1::Row>,
 }
 
 fn client(args: &ExchangeArgs, url: &str) -> Result<(), Failure> {
-    let learn = learn_args(&args.data, &["--threads", "1", "--memory", "1GiB"])?;
-    let (table, _) = learn.table.load(&args.data, |_| {})?;
-    let prepared = learn::prepare(&learn, &table)?;
-    let rows = record_rows(args, &table, &prepared.problem);
+    let table = Table::read(&args.data).map_err(Failure::input)?;
+    let settings = SearchSettings {
+        threads: Some(1),
+        memory: Some(1 << 30),
+        ..SearchSettings::default()
+    };
+    let request = SearchRequest::new(&table, &settings).map_err(Failure::input)?;
+    let rows = record_rows(args, &request);
     let server: Option<u32> = args.out.as_ref().and_then(|folder| {
         std::fs::read_to_string(folder.join("server"))
             .ok()?
@@ -224,8 +234,8 @@ fn client(args: &ExchangeArgs, url: &str) -> Result<(), Failure> {
         let end = Instant::now() + args.time;
         let watched = tokio::spawn(async move {
             let mut memory = MemoryCurve::default();
-            while server.is_some_and(|server| Instant::now() < end && memory.look(server)) {
-                tokio::time::sleep(LOOK_EVERY).await;
+            while server.is_some_and(|server| Instant::now() < end && memory.sample(server)) {
+                tokio::time::sleep(SAMPLE_EVERY).await;
             }
             memory
         });
@@ -239,7 +249,7 @@ fn client(args: &ExchangeArgs, url: &str) -> Result<(), Failure> {
                 client,
                 id,
                 sender,
-                args.with_news,
+                args.with_new_rows,
                 end,
                 sent,
             )));
@@ -282,7 +292,7 @@ fn client(args: &ExchangeArgs, url: &str) -> Result<(), Failure> {
             "memory_growth": memory.growth(),
         }))
     })?;
-    crate::terminal::print_json(&result)
+    print(&format!("{result:#}\n"))
 }
 
 /// Joins all workers; an empty handler answers without a search.
@@ -314,7 +324,7 @@ async fn join_all(
             .map(|search| search.id.to_vec())
             .unwrap_or_default();
         let known = (0..ROWS).map(|at| rows.known[(worker + at) % rows.known.len()].clone());
-        let news = rows.news.get(worker).cloned().unwrap_or_default();
+        let new_rows = rows.new_rows.get(worker).cloned().unwrap_or_default();
         senders.push((
             id,
             Sender {
@@ -323,7 +333,7 @@ async fn join_all(
                 chain: u32::try_from(worker).unwrap_or(0),
                 sequence: 0,
                 known: known.collect(),
-                news,
+                new_rows,
             },
         ));
     }
@@ -335,15 +345,15 @@ async fn send(
     mut client: CoordinatorClient<Channel>,
     search: Vec<u8>,
     mut sender: Sender,
-    with_news: bool,
+    with_new_rows: bool,
     end: Instant,
     sent: Arc<AtomicUsize>,
 ) -> Result<Vec<u64>, Failure> {
     let mut latencies = Vec::new();
     while Instant::now() < end {
         let mut rows = sender.known.clone();
-        if with_news && sent.fetch_add(1, Relaxed).is_multiple_of(4) {
-            rows[0] = sender.news.pop().ok_or_else(|| {
+        if with_new_rows && sent.fetch_add(1, Relaxed).is_multiple_of(4) {
+            rows[0] = sender.new_rows.pop().ok_or_else(|| {
                 Failure::input("there are no new rows left to send: give a shorter --time")
             })?;
         }
@@ -389,18 +399,19 @@ struct Rows {
     /// Records of a search.
     known: Vec<v1::Row>,
     /// For each worker more rows than it will send, the best first: they are sent from the end.
-    news: Vec<Vec<v1::Row>>,
+    new_rows: Vec<Vec<v1::Row>>,
 }
 
 /// Records the rows that a short search reports, and makes new ones of its best by dropping edges:
 /// real sizes, real scores, and as many as are wanted.
-fn record_rows(args: &ExchangeArgs, table: &Table, problem: &Arc<Problem>) -> Rows {
+fn record_rows(args: &ExchangeArgs, request: &SearchRequest) -> Rows {
     const STEPS: u64 = 3000;
-    // No machine has come near 16 000 exchanges a second, a quarter of them with a new row.
-    let most_news = 4000 * usize::try_from(args.time.as_secs() + 1).unwrap_or(usize::MAX);
-    let news_of_each = most_news.div_ceil(args.workers.max(1)).max(40);
-    let spec = rlbayes_common::search::SearchSpec::defaults()[0];
-    let mut chain = spec.start(problem, rlbayes_common::ids::ChainId(0), 1, Seed(1));
+    // No machine has come near 16 000 exchanges per second, a quarter of them with a new row.
+    let most_rows = 4000 * usize::try_from(args.time.as_secs() + 1).unwrap_or(usize::MAX);
+    let rows_of_each = most_rows.div_ceil(args.workers.max(1)).max(40);
+    let problem = request.problem();
+    let nodes = problem.nodes();
+    let mut chain = request.algorithm().start(&problem, ChainId(0), 1, Seed(1));
     let mut known = Vec::new();
     for _ in 0..STEPS {
         chain.step();
@@ -409,8 +420,8 @@ fn record_rows(args: &ExchangeArgs, table: &Table, problem: &Arc<Problem>) -> Ro
     }
     let best = chain.core().best().map(|row| row.structure.clone());
     let best = best.and_then(|structure| structure.to_dag().ok());
-    let best = best.unwrap_or_else(|| Dag::empty(table.nodes()));
-    let mut evaluator = Evaluator::new(Arc::clone(problem));
+    let best = best.unwrap_or_else(|| Dag::empty(nodes));
+    let mut evaluator = Evaluator::new(problem);
     let mut random = Random::new(Seed(7));
     let mut drop_edges = |count: usize| -> v1::Row {
         let mut edges: Vec<(NodeIdx, NodeIdx)> = Structure::of(&best).edges().collect();
@@ -418,23 +429,20 @@ fn record_rows(args: &ExchangeArgs, table: &Table, problem: &Arc<Problem>) -> Ro
             let at = random.below(edges.len());
             edges.swap_remove(at);
         }
-        let dag =
-            Dag::from_edges(table.nodes(), edges).unwrap_or_else(|_| Dag::empty(table.nodes()));
-        let score = evaluator
-            .structure(&dag)
-            .unwrap_or(rlbayes_common::score::LogScore::IMPOSSIBLE);
+        let dag = Dag::from_edges(nodes, edges).unwrap_or_else(|_| Dag::empty(nodes));
+        let score = evaluator.structure(&dag).unwrap_or(LogScore::IMPOSSIBLE);
         row_to_wire(&EliteRow {
             structure: Structure::of(&dag),
             score,
         })
     };
-    let news = (0..if args.with_news { args.workers } else { 0 })
+    let new_rows = (0..if args.with_new_rows { args.workers } else { 0 })
         .map(|_| {
-            let rows = (0..news_of_each).map(|at| drop_edges(2 + at % 4));
+            let rows = (0..rows_of_each).map(|at| drop_edges(2 + at % 4));
             let mut rows: Vec<v1::Row> = rows.collect();
             rows.sort_by(|a, b| b.score.total_cmp(&a.score));
             rows
         })
         .collect();
-    Rows { known, news }
+    Rows { known, new_rows }
 }

@@ -1,7 +1,7 @@
-//! Gap against time as a picture: one panel a table, one thin step line a run, a thick one for
+//! Gap against time as a picture: one panel per table, one thin step line per run, a thick one for
 //! their median, both axes logarithmic and the same in all panels.
 
-use super::statistics::median;
+use crate::statistics::median;
 use plotters::prelude::*;
 
 /// The runs of one table.
@@ -18,7 +18,10 @@ const FLOOR: f64 = 0.001;
 /// Times up to this are drawn as this: one tick of the processor clock.
 const FIRST: f64 = 0.01;
 const PANEL: (u32, u32) = (400, 270);
-const TITLE: &str = "Nats below the best network known by processor seconds (thick: median)";
+/// Short enough for a picture of one panel.
+const TITLE: &str = "Nats below the best network known";
+/// What the horizontal axis of each panel shows.
+const SECONDS: &str = "processor seconds (thick: median of the runs)";
 
 /// Draws the panels as SVG.
 pub(crate) fn draw(panels: &[Panel], seconds: f64) -> Result<String, String> {
@@ -54,7 +57,7 @@ fn draw_panel<'a>(
     top: f64,
 ) -> Result<(), Box<dyn std::error::Error + 'a>> {
     let mut chart = ChartBuilder::on(area)
-        .caption(&panel.title, ("sans-serif", 15))
+        .caption(shortened(&panel.title), ("sans-serif", 15))
         .margin(8)
         .margin_right(16)
         .x_label_area_size(36)
@@ -79,7 +82,7 @@ fn draw_panel<'a>(
                 power(gap)
             }
         })
-        .x_desc("seconds")
+        .x_desc(SECONDS)
         .axis_desc_style(("sans-serif", 12))
         .draw()?;
     for run in &panel.runs {
@@ -89,6 +92,16 @@ fn draw_panel<'a>(
     let style = RGBColor(200, 50, 30).stroke_width(3);
     chart.draw_series(LineSeries::new(steps(&middle(&panel.runs), end), style))?;
     Ok(())
+}
+
+/// Cuts a name that is longer than its panel is wide.
+fn shortened(name: &str) -> String {
+    const LETTERS: usize = 48;
+    if name.chars().count() <= LETTERS {
+        return name.to_owned();
+    }
+    let kept: String = name.chars().take(LETTERS - 1).collect();
+    kept + "…"
 }
 
 /// Writes a power of ten, and nothing for what lies between.
@@ -145,6 +158,7 @@ fn middle(runs: &[Vec<(f64, f64)>]) -> Vec<(f64, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::svg_bounds::texts_outside;
 
     #[test]
     fn the_median_line_waits_for_half_of_the_runs() {
@@ -175,5 +189,34 @@ mod tests {
         let svg = draw(&[panel], 60.0).unwrap();
         assert!(svg.contains("alarm_n1000_s1") && svg.contains("</svg>"));
         assert!(draw(&[], 60.0).is_ok());
+    }
+
+    #[test]
+    fn no_text_leaves_the_committed_pictures() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../data/results/targets");
+        let mut pictures = 0;
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.extension().is_some_and(|ending| ending == "svg") {
+                let svg = std::fs::read_to_string(&path).unwrap();
+                assert_eq!(texts_outside(&svg), Vec::<String>::new(), "{path:?}");
+                assert!(svg.contains(TITLE) && svg.contains(SECONDS));
+                pictures += 1;
+            }
+        }
+        assert!(pictures > 0);
+    }
+
+    #[test]
+    fn no_text_leaves_a_picture_whatever_the_number_of_panels() {
+        for panels in 1..=5 {
+            let panel = Panel {
+                title: "a_table_with_a_name_that_is_much_longer_than_its_panel_n10000_s1".into(),
+                runs: vec![vec![(0.1, 100.0), (1.0, 0.0)]],
+            };
+            let svg = draw(&vec![panel; panels], 120.0).unwrap();
+            assert_eq!(texts_outside(&svg), Vec::<String>::new(), "{panels}");
+            assert!(svg.contains("a_table_with_a_name"));
+        }
     }
 }

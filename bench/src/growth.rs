@@ -1,24 +1,19 @@
-//! `bench growth`: how the time to the first local optimum grows with the number of variables.
+//! `growth`: how the time to the first local optimum grows with the number of variables.
 
-use super::report_table::{Grid, OutFolder, heading};
-use super::runs::learn_args;
-use super::statistics::{exponent, median};
-use super::tiles::{read_pattern, tile};
 use crate::failure::Failure;
-use crate::learn;
-use crate::progress::bar_over;
-use crate::terminal::print;
-use crate::units::show_count;
+use crate::report_table::{Grid, OutFolder, heading};
+use crate::runs::{Climb, climb, hill_climbing};
+use crate::statistics::{exponent, median};
+use crate::terminal::{bar_over, print};
+use crate::tiles::{read_pattern, tile};
 use clap::Args;
-use rlbayes::machine;
+use rlbayes::units::show_count;
+use rlbayes::{SearchRequest, SearchSettings, Table};
 use rlbayes_common::data::sample;
-use rlbayes_common::ids::{ChainId, NodeIdx, Seed};
+use rlbayes_common::ids::{NodeIdx, Seed};
 use rlbayes_common::network::Network;
-use rlbayes_common::search::StepOutcome;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::time::Instant;
 
 /// Times the first climb on networks of growing size.
 #[derive(Args, Clone, Debug)]
@@ -52,17 +47,15 @@ random node of an earlier copy. Rows are sampled from them; time is processor ti
 without reading and sampling. Short climbs are repeated with empty caches.
 
 Examples:
-  rlbayes bench growth
-  rlbayes bench growth --sizes 500,1000,2000,4000 --network data/networks/hailfinder.bif --seeds 1";
+  cargo run --release -p rlbayes-bench -- growth
+  cargo run --release -p rlbayes-bench -- growth --sizes 500,1000,2000,4000 --network data/networks/hailfinder.bif --seeds 1";
 
 #[derive(Clone, Copy, Debug)]
-struct Climb {
+struct Measured {
     nodes: usize,
     seed: u64,
-    seconds: f64,
-    evaluations: u64,
-    computed: u64,
-    edges: usize,
+    /// What the climb took; of several, their mean time.
+    climb: Climb,
 }
 
 /// Runs the command.
@@ -80,13 +73,13 @@ pub(crate) fn run(args: &GrowthArgs, interrupt: &AtomicBool) -> Result<(), Failu
     }
     let out = OutFolder::new(args.out.as_deref())?;
     let seeds = usize::try_from(args.seeds).unwrap_or(usize::MAX);
-    let bar = bar_over(args.sizes.len().saturating_mul(seeds), true);
+    let bar = bar_over(args.sizes.len().saturating_mul(seeds));
     let mut climbs = Vec::new();
     'all: for &nodes in &args.sizes {
         for seed in 1..=args.seeds {
             bar.set_message(format!("{nodes} variables, seed {seed}"));
-            match climb(&pattern, nodes, args.rows, seed, interrupt)? {
-                Some(climb) => climbs.push(climb),
+            match measure(&pattern, nodes, args.rows, seed, interrupt)? {
+                Some(measured) => climbs.push(measured),
                 None => break 'all,
             }
             bar.inc(1);
@@ -108,42 +101,33 @@ pub(crate) fn run(args: &GrowthArgs, interrupt: &AtomicBool) -> Result<(), Failu
 }
 
 /// Makes a network, samples a table and climbs from nothing; none if interrupted.
-fn climb(
+fn measure(
     pattern: &Network,
     nodes: usize,
     rows: usize,
     seed: u64,
     interrupt: &AtomicBool,
-) -> Result<Option<Climb>, Failure> {
+) -> Result<Option<Measured>, Failure> {
     let network = tile(pattern, nodes, Seed(seed))?;
-    let table = Arc::new(sample(&network, rows, Seed(seed)).map_err(Failure::input)?);
-    let learn = learn_args(Path::new("sampled"), &["--search", "hc", "--threads", "1"])?;
+    let table = sample(&network, rows, Seed(seed)).map_err(Failure::input)?;
+    let table = Table::from_data("sampled", table);
+    let settings = SearchSettings {
+        seed,
+        ..hill_climbing()
+    };
+    let request = SearchRequest::new(&table, &settings).map_err(Failure::input)?;
     let mut total = 0.0;
     for climbs in 1u32.. {
-        let prepared = learn::prepare(&learn, &table)?;
-        let begun = Instant::now();
-        let before = machine::thread_cpu_seconds();
-        let mut chain = prepared
-            .spec
-            .start(&prepared.problem, ChainId(0), 1, Seed(seed));
-        while chain.step() == StepOutcome::Ran {
-            if interrupt.load(Relaxed) {
-                return Ok(None);
-            }
-        }
-        let wall = begun.elapsed().as_secs_f64();
-        let cpu = machine::thread_cpu_seconds().zip(before);
-        total += cpu.map_or(wall, |(after, before)| after - before);
+        let Some(last) = climb(&request, interrupt) else {
+            break;
+        };
+        total += last.seconds;
         if total >= LEAST_SECONDS || climbs == MOST_CLIMBS {
-            let core = chain.core();
-            return Ok(Some(Climb {
-                nodes,
-                seed,
+            let climb = Climb {
                 seconds: total / f64::from(climbs),
-                evaluations: core.evaluator.evaluations(),
-                computed: core.evaluator.computed(),
-                edges: core.best().map_or(0, |row| row.structure.edges().count()),
-            }));
+                ..last
+            };
+            return Ok(Some(Measured { nodes, seed, climb }));
         }
     }
     Ok(None)
@@ -154,7 +138,7 @@ const LEAST_SECONDS: f64 = 0.2;
 /// And at most this often, where no clock runs.
 const MOST_CLIMBS: u32 = 1000;
 
-fn summary(sizes: &[usize], climbs: &[Climb]) -> (Grid, String) {
+fn summary(sizes: &[usize], climbs: &[Measured]) -> (Grid, String) {
     let mut grid = Grid::new(&[
         "variables",
         "seconds",
@@ -166,7 +150,12 @@ fn summary(sizes: &[usize], climbs: &[Climb]) -> (Grid, String) {
     ]);
     let mut points = Vec::new();
     for &nodes in sizes {
-        let mine = || climbs.iter().filter(move |climb| climb.nodes == nodes);
+        let mine = || {
+            let of_size = climbs
+                .iter()
+                .filter(move |measured| measured.nodes == nodes);
+            of_size.map(|measured| &measured.climb)
+        };
         let Some(seconds) = median(mine().map(|climb| climb.seconds)) else {
             continue;
         };
@@ -193,7 +182,7 @@ fn summary(sizes: &[usize], climbs: &[Climb]) -> (Grid, String) {
     (grid, verdict)
 }
 
-fn csv_of_climbs(climbs: &[Climb]) -> Grid {
+fn csv_of_climbs(climbs: &[Measured]) -> Grid {
     let mut grid = Grid::new(&[
         "variables",
         "seed",
@@ -202,10 +191,10 @@ fn csv_of_climbs(climbs: &[Climb]) -> Grid {
         "computed",
         "edges",
     ]);
-    for climb in climbs {
+    for Measured { nodes, seed, climb } in climbs {
         grid.row([
-            climb.nodes.to_string(),
-            climb.seed.to_string(),
+            nodes.to_string(),
+            seed.to_string(),
             format!("{:.6}", climb.seconds),
             climb.evaluations.to_string(),
             climb.computed.to_string(),
@@ -221,13 +210,15 @@ mod tests {
 
     #[test]
     fn quadratic_times_have_exponent_two() {
-        let climb = |nodes: usize| Climb {
+        let climb = |nodes: usize| Measured {
             nodes,
             seed: 1,
-            seconds: 1e-6 * (nodes * nodes) as f64,
-            evaluations: 10,
-            computed: 5,
-            edges: nodes,
+            climb: Climb {
+                seconds: 1e-6 * (nodes * nodes) as f64,
+                evaluations: 10,
+                computed: 5,
+                edges: nodes,
+            },
         };
         let (grid, verdict) = summary(&[100, 200, 400], &[climb(100), climb(200), climb(400)]);
         assert!(verdict.contains("n^2.00"), "{verdict}");

@@ -1,23 +1,22 @@
-//! `bench learning`: the same chains with and without the learning rule, at equal evaluations.
+//! `learning`: the same chains with and without the learning rule, at equal evaluations.
 
-use super::reference_scores::{ChosenTable, Known, TableChoice};
-use super::report_table::{Grid, OutFolder, heading, nats};
-use super::runs::{at_least_one, in_parallel, learn_args};
-use super::statistics::{median, sign_test};
-use super::tiles::{read_pattern, tile};
-use super::virtual_time::{self, Outcome, VirtualRun};
 use crate::failure::Failure;
-use crate::learn;
-use crate::progress::bar_over;
-use crate::terminal::print;
-use crate::units::show_count;
+use crate::reference_scores::{ChosenTable, Known, TableChoice};
+use crate::report_table::{Grid, OutFolder, heading, nats};
+use crate::runs::{at_least_one, in_parallel};
+use crate::statistics::{median, sign_test};
+use crate::terminal::{bar_over, print};
+use crate::tiles::{read_pattern, tile};
+use crate::virtual_time::{self, Outcome, VirtualRun};
 use clap::Args;
 use rlbayes::coordination::Cooperation;
-use rlbayes_common::data::{Table, sample};
+use rlbayes::units::show_count;
+use rlbayes::{SearchRequest, SearchSettings, Table};
+use rlbayes_common::data::sample;
 use rlbayes_common::ids::Seed;
 use rlbayes_common::search::SearchSpec;
 use rlbayes_common::search::rlbayes::{Learning, RlBayesParams};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -64,9 +63,9 @@ small ones are laid side by side until there are --variables variables, half of 
 depending on an earlier one. A small network is solved in its first run, with or without the rule.
 
 Examples:
-  rlbayes bench learning --threads 2
-  rlbayes bench learning --threads 2 --chains 8 --together
-  rlbayes bench learning --seeds 5 --evaluations 150000000 data/andes_n1000_s1.csv.gz";
+  cargo run --release -p rlbayes-bench -- learning --threads 2
+  cargo run --release -p rlbayes-bench -- learning --threads 2 --chains 8 --together
+  cargo run --release -p rlbayes-bench -- learning --seeds 5 --evaluations 150000000 data/andes_n1000_s1.csv.gz";
 
 /// The networks that are sampled.
 const NETWORKS: [&str; 9] = [
@@ -86,14 +85,13 @@ const SAMPLED_WITH: Seed = Seed(100);
 /// What the runs are made on.
 struct Subject {
     name: String,
-    table: Arc<Table>,
+    table: Table,
     known: Option<Known>,
 }
 
 impl Subject {
     fn read(mut chosen: ChosenTable) -> Result<Self, Failure> {
-        let learn = learn_args(&chosen.path, &[])?;
-        let (table, _) = learn.table.load(&chosen.path, |_| {})?;
+        let table = Table::read(&chosen.path).map_err(Failure::input)?;
         chosen.check(&table);
         Ok(Self {
             name: chosen.name,
@@ -110,7 +108,7 @@ impl Subject {
         let table = sample(&network, args.rows, SAMPLED_WITH).map_err(Failure::input)?;
         Ok(Self {
             name: format!("{name}, {variables} variables"),
-            table: Arc::new(table),
+            table: Table::from_data(name, table),
             known: None,
         })
     }
@@ -147,7 +145,7 @@ pub(crate) fn run(args: &LearningArgs, interrupt: &AtomicBool) -> Result<(), Fai
     let jobs: Vec<(u64, Learning)> = (1..=args.seeds)
         .flat_map(|seed| [(seed, Learning::On), (seed, Learning::Off)])
         .collect();
-    let bar = bar_over(subjects.len() * jobs.len(), true);
+    let bar = bar_over(subjects.len() * jobs.len());
     let mut measured = Vec::new();
     for subject in &subjects {
         if interrupt.load(Relaxed) {
@@ -184,8 +182,12 @@ fn measure(
     interrupt: &AtomicBool,
     bar: &indicatif::ProgressBar,
 ) -> Result<Measured, Failure> {
-    let learn = learn_args(Path::new(&subject.name), &["--threads", "1"])?;
-    let prepared = learn::prepare(&learn, &subject.table)?;
+    let settings = SearchSettings {
+        threads: Some(1),
+        ..SearchSettings::default()
+    };
+    let request = SearchRequest::new(&subject.table, &settings).map_err(Failure::input)?;
+    let problem = request.problem();
     let known = subject.known.as_ref();
     let optimum = known
         .filter(|known| known.proven)
@@ -194,9 +196,9 @@ fn measure(
         true => Cooperation::On,
         false => Cooperation::Off,
     };
-    let arrivals = in_parallel(jobs, args.threads, interrupt, bar, |&(seed, learning)| {
+    let outcomes = in_parallel(jobs, args.threads, interrupt, bar, |&(seed, learning)| {
         let turns = VirtualRun {
-            problem: Arc::clone(&prepared.problem),
+            problem: Arc::clone(&problem),
             spec: SearchSpec::RlBayes(RlBayesParams {
                 learning,
                 ..RlBayesParams::default()
@@ -210,10 +212,10 @@ fn measure(
         };
         virtual_time::run(&turns, interrupt)
     });
-    let mut arrivals = arrivals.into_iter();
+    let mut outcomes = outcomes.into_iter();
     let mut pairs = Vec::new();
     for seed in 1..=args.seeds {
-        if let (Some(Some(with)), Some(Some(without))) = (arrivals.next(), arrivals.next()) {
+        if let (Some(Some(with)), Some(Some(without))) = (outcomes.next(), outcomes.next()) {
             pairs.push((seed, with, without));
         }
     }

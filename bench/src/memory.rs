@@ -1,17 +1,17 @@
 //! Whether the memory of a process is flat: the first third of a run is warm-up, and the medians of
-//! the other two are compared. A single sample tells little, since allocators breathe.
+//! the other two are compared. A single sample means little, since allocators fluctuate.
 
-use super::processes::resident;
-use crate::units::show_bytes;
+use rlbayes::machine::resident_bytes_of;
+use rlbayes::units::show_bytes;
 
 /// The memory of a process over time.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct MemoryCurve(Vec<u64>);
 
 impl MemoryCurve {
-    /// Looks at a process; tells whether it is still there.
-    pub(crate) fn look(&mut self, process: u32) -> bool {
-        let held = resident(process);
+    /// Samples a process; returns whether it is still there.
+    pub(crate) fn sample(&mut self, process: u32) -> bool {
+        let held = resident_bytes_of(process);
         self.0.push(held);
         held > 0
     }
@@ -59,14 +59,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_process_that_grows_after_warm_up_is_told_from_one_that_breathes() {
+    fn growth_after_warm_up_is_not_fluctuation() {
         let grows = MemoryCurve((0..90).map(|at| 1000 + at * 10).collect());
         assert_eq!(grows.thirds(), (1450, 1750));
         assert!(grows.growth() > 20.0);
         let warms_up = (0..90u64).map(|at| (at * 100).min(2500) + at % 3);
-        let breathes = MemoryCurve(warms_up.collect());
-        assert!(breathes.growth().abs() < 0.1, "{}", breathes.growth());
-        assert_eq!(breathes.most(), 2502);
+        let fluctuates = MemoryCurve(warms_up.collect());
+        assert!(fluctuates.growth().abs() < 0.1, "{}", fluctuates.growth());
+        assert_eq!(fluctuates.most(), 2502);
         assert_eq!(MemoryCurve::default().thirds(), (0, 0));
     }
 }

@@ -1,16 +1,18 @@
-//! `bench cooperation --processes`: what workers gain from each other across processes. Chains run
+//! `cooperation --processes`: what workers gain from each other across processes. Chains run
 //! in lockstep with short rounds, so that episodes are counted the same on any number of cores.
 
-use super::processes::{coordinator, worker};
-use super::reference_scores::ChosenTable;
-use super::report_table::Grid;
-use super::statistics::median;
 use crate::failure::Failure;
+use crate::processes::{Program, coordinator, worker};
+use crate::reference_scores::ChosenTable;
+use crate::report_table::Grid;
+use crate::statistics::median;
 use indicatif::ProgressBar;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// What is run.
 pub(crate) struct Plan {
+    /// What runs as coordinator and as workers.
+    pub(crate) program: Program,
     /// Workers of one chain each.
     pub(crate) workers: u32,
     /// Seeds 1, 2, 3, …
@@ -41,7 +43,7 @@ pub(crate) fn measure(
     let mut grid = Grid::new(&[
         "table",
         "workers",
-        "arrived",
+        "reached",
         "median episodes of a chain",
         "ratio",
     ]);
@@ -55,7 +57,7 @@ pub(crate) fn measure(
             episodes.push(run_once(chosen, plan, kind, seed, interrupt)?);
             bar.inc(1);
         }
-        let arrived = episodes
+        let reached = episodes
             .iter()
             .filter(|episodes| episodes.is_finite())
             .count();
@@ -77,7 +79,7 @@ pub(crate) fn measure(
         grid.row([
             chosen.name.clone(),
             name,
-            format!("{arrived}/{}", episodes.len()),
+            format!("{reached}/{}", episodes.len()),
             shown(middle),
             ratio.map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.2}")),
         ]);
@@ -85,9 +87,9 @@ pub(crate) fn measure(
     let pays = medians[1] < medians[0] && medians[1] < medians[2];
     let verdict = match pays {
         true => {
-            "Workers that exchange arrive in fewer episodes than one alone and than those that do not."
+            "Workers that exchange reach it in fewer episodes than one alone and than those that do not."
         }
-        false => "Workers that exchange do NOT arrive in fewer episodes than both others.",
+        false => "Workers that exchange do NOT reach it in fewer episodes than both others.",
     };
     Ok(format!("{}\n{verdict}\n", grid.markdown()))
 }
@@ -117,10 +119,11 @@ fn run_once(
     if kind == Kind::Alone {
         flags.push(("--no-cooperation", String::new()));
     }
-    let (coordinator, url) = coordinator(place.path(), &chosen.path, &flags, None)?;
+    let (coordinator, url) = coordinator(&plan.program, place.path(), &chosen.path, &flags, None)?;
     let mut running = Vec::new();
     for _ in 0..workers {
-        running.push(worker(&url, &[("--memory", "512MiB".to_owned())])?);
+        let memory = [("--memory", "512MiB".to_owned())];
+        running.push(worker(&plan.program, &url, &memory)?);
     }
     coordinator.wait(|| !interrupt.load(Relaxed))?;
     for worker in running {
@@ -139,7 +142,7 @@ fn run_once(
         .and_then(|path| std::fs::read_to_string(path).ok())
         .and_then(|text| serde_json::from_str::<serde_json::Value>(&text).ok())
         .ok_or_else(|| Failure::input("the coordinator left no result"))?;
-    let reached = json["stopped_by"] == "target";
+    let is_reached = json["stopped_by"] == "target";
     let episodes = json["iterations"].as_f64().unwrap_or(f64::INFINITY) / f64::from(workers);
-    Ok(if reached { episodes } else { f64::INFINITY })
+    Ok(if is_reached { episodes } else { f64::INFINITY })
 }

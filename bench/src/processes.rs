@@ -1,26 +1,77 @@
-//! A cluster of this very program on loopback, for benchmarks: a coordinator and workers as child
-//! processes that end with the benchmark.
+//! A cluster on loopback: the program `rlbayes` as coordinator and workers, in child processes that
+//! end with the benchmark.
 
 use crate::failure::Failure;
-use std::path::Path;
+use clap::Args;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
+
+/// Which program runs as processes.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct ProgramArgs {
+    /// The program rlbayes [default: the one beside this benchmark's own file]
+    #[arg(long = "program", value_name = "PATH")]
+    given: Option<PathBuf>,
+}
+
+/// The file of a program that can be started.
+#[derive(Clone, Debug)]
+pub(crate) struct Program(PathBuf);
 
 /// A child process; one that is dropped is killed.
 pub(crate) struct Process(Child);
 
+impl ProgramArgs {
+    /// Returns the program.
+    pub(crate) fn program(&self) -> Result<Program, Failure> {
+        let path = match &self.given {
+            Some(path) => path.clone(),
+            None => {
+                let Program(own) = Program::this()?;
+                own.with_file_name(format!("rlbayes{}", std::env::consts::EXE_SUFFIX))
+            }
+        };
+        if !path.is_file() {
+            return Err(Failure::file(
+                &path,
+                "there is no such program; make it by `cargo build --release -p rlbayes-cli` or \
+                 give another by --program",
+            ));
+        }
+        Ok(Program(path))
+    }
+}
+
+impl Program {
+    /// Returns the benchmark's own program.
+    pub(crate) fn this() -> Result<Self, Failure> {
+        std::env::current_exe()
+            .map(Self)
+            .map_err(|error| Failure::Bug(format!("the file of this program: {error}")))
+    }
+
+    /// Returns the program's file.
+    pub(crate) fn path(&self) -> &OsStr {
+        self.0.as_os_str()
+    }
+}
+
 impl Process {
-    /// Starts this program with arguments; `core` pins it where `taskset` is there.
-    pub(crate) fn start(args: &[String], core: Option<usize>) -> Result<Self, Failure> {
-        let program = std::env::current_exe()
-            .map_err(|error| Failure::Bug(format!("this program is not to be found: {error}")))?;
+    /// Starts a program with arguments; `core` pins it to a core, which needs `taskset`.
+    pub(crate) fn start(
+        program: &Program,
+        args: &[String],
+        core: Option<usize>,
+    ) -> Result<Self, Failure> {
         let mut command = match core {
             Some(core) => {
                 let mut command = Command::new("taskset");
-                command.args(["-c", &core.to_string()]).arg(&program);
+                command.args(["-c", &core.to_string()]).arg(program.path());
                 command
             }
-            None => Command::new(&program),
+            None => Command::new(program.path()),
         };
         command
             .args(args)
@@ -39,10 +90,10 @@ impl Process {
         self.0.id()
     }
 
-    /// Waits for its end, as long as `goes_on` says; returns what it printed.
-    pub(crate) fn wait(mut self, goes_on: impl Fn() -> bool) -> Result<Option<String>, Failure> {
+    /// Waits for its end while `patient` says so; returns what it printed.
+    pub(crate) fn wait(mut self, patient: impl Fn() -> bool) -> Result<Option<String>, Failure> {
         use std::io::Read;
-        while goes_on() {
+        while patient() {
             let ended = self.0.try_wait();
             let ended = ended.map_err(|error| Failure::Bug(error.to_string()))?;
             if let Some(status) = ended {
@@ -73,6 +124,7 @@ impl Drop for Process {
 /// Starts a coordinator on loopback whose folders `state` and `out` are in `place`; returns it and
 /// where workers connect.
 pub(crate) fn coordinator(
+    program: &Program,
     place: &Path,
     data: &Path,
     flags: &[(&str, String)],
@@ -93,17 +145,21 @@ pub(crate) fn coordinator(
             value => format!("{flag}={value}"),
         });
     }
-    let process = Process::start(&args, core)?;
+    let process = Process::start(program, &args, core)?;
     let url = address(&place.join("address"))?;
     Ok((process, url))
 }
 
 /// Starts a worker of one thread.
-pub(crate) fn worker(url: &str, flags: &[(&str, String)]) -> Result<Process, Failure> {
+pub(crate) fn worker(
+    program: &Program,
+    url: &str,
+    flags: &[(&str, String)],
+) -> Result<Process, Failure> {
     let mut args = words(&["worker", "--threads=1"]);
     args.push(format!("--coordinator={url}"));
     args.extend(flags.iter().map(|(flag, value)| format!("{flag}={value}")));
-    Process::start(&args, None)
+    Process::start(program, &args, None)
 }
 
 /// Waits for the address that a server writes.
@@ -127,10 +183,19 @@ pub(crate) fn words(words: &[&str]) -> Vec<String> {
     words.iter().map(|&word| word.to_owned()).collect()
 }
 
-/// Returns the memory of a process, or 0 if it has ended.
-pub(crate) fn resident(process: u32) -> u64 {
-    let text = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
-    let line = text.lines().find(|line| line.starts_with("VmRSS:"));
-    let kib = line.and_then(|line| line.split_whitespace().nth(1)?.parse::<u64>().ok());
-    kib.unwrap_or(0) * 1024
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_that_is_not_there_is_named_with_the_command_that_makes_it() {
+        let nowhere = ProgramArgs {
+            given: Some("nowhere/rlbayes".into()),
+        };
+        let failure = nowhere.program().unwrap_err();
+        assert_eq!(failure.exit_code(), 2);
+        let text = failure.to_string();
+        assert!(text.starts_with("nowhere/rlbayes: there is no such program"));
+        assert!(text.contains("cargo build --release -p rlbayes-cli"));
+    }
 }

@@ -2,7 +2,9 @@
 
 use crate::failure::Failure;
 use clap::Args;
+use rlbayes::Table;
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// Which tables a benchmark runs on.
@@ -28,6 +30,8 @@ pub(crate) struct Known {
     pub(crate) proven: bool,
     /// How far below the score counts as reached: 0.001, or half of the last digit that is known.
     pub(crate) tolerance: f64,
+    /// Scores of other programs, by name.
+    other_tools: BTreeMap<String, f64>,
 }
 
 /// A table to run on.
@@ -41,7 +45,7 @@ pub(crate) struct ChosenTable {
     pub(crate) known: Option<Known>,
 }
 
-const TARGETS: &str = include_str!("../../../data/targets.json");
+const TARGETS: &str = include_str!("../../data/targets.json");
 
 /// The tolerance of proven optima, in nats.
 const TOLERANCE: f64 = 0.001;
@@ -85,12 +89,17 @@ impl Known {
     pub(crate) fn variables(&self) -> u64 {
         self.variables
     }
+
+    /// Returns the score that another program found, rounded to one decimal.
+    pub(crate) fn of_tool(&self, name: &str) -> Option<f64> {
+        self.other_tools.get(name).copied()
+    }
 }
 
 impl ChosenTable {
     /// Drops what is known if the table only has the name of a bundled one.
-    pub(crate) fn check(&mut self, table: &rlbayes_common::data::Table) {
-        let size = (table.rows() as u64, table.nodes() as u64);
+    pub(crate) fn check(&mut self, table: &Table) {
+        let size = (table.rows() as u64, table.variables().len() as u64);
         self.known = self
             .known
             .take()
@@ -124,6 +133,11 @@ fn parse(text: &str) -> Option<Vec<Known>> {
                 score: score.as_f64()?,
                 proven,
                 tolerance,
+                other_tools: table["other_tools"]
+                    .as_object()?
+                    .iter()
+                    .map(|(name, score)| Some((name.clone(), score.as_f64()?)))
+                    .collect::<Option<_>>()?,
             })
         })
         .collect()
@@ -145,6 +159,8 @@ mod tests {
         let alarm = &known[4];
         assert_eq!(alarm.file, "alarm_n1000_s1.csv.gz");
         assert!(alarm.proven && alarm.tolerance <= 0.001);
+        assert_eq!(alarm.of_tool("Tetrad BOSS"), Some(-11765.5));
+        assert_eq!(alarm.of_tool("Tetrad"), None);
         let win95pts = &known[6];
         assert!(!win95pts.proven && (win95pts.tolerance - 0.005).abs() < 1e-12);
     }
@@ -160,10 +176,8 @@ mod tests {
         let mut table = choice.tables(|_| true).unwrap().remove(0);
         assert_eq!(table.name, "asia_n1000_s1");
         assert!(table.known.is_some());
-        let variable = rlbayes_common::data::Variable::new("a", vec!["n".into(), "y".into()]);
-        let schema = rlbayes_common::data::Schema::new(vec![variable.unwrap()]).unwrap();
-        let other = rlbayes_common::data::Table::new(schema, vec![vec![0, 1, 0]]).unwrap();
-        table.check(&other);
+        let other = Table::parse("other", "a,b\nn,y\ny,n\n".as_bytes(), &Default::default());
+        table.check(&other.unwrap());
         assert_eq!(table.known, None);
     }
 }

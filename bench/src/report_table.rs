@@ -1,7 +1,7 @@
 //! Results as people and programs read them: markdown and CSV, with the command that made them.
 
 use crate::failure::Failure;
-use crate::terminal;
+use crate::terminal::remark;
 use rlbayes::machine;
 use rlbayes_common::io::write_whole;
 use std::path::{Path, PathBuf};
@@ -101,7 +101,7 @@ impl OutFolder {
         };
         let path = folder.join(name);
         write_whole(&path, text.as_bytes()).map_err(|error| Failure::file(&path, error))?;
-        terminal::Say::new(false).line(&format!("written: {}", path.display()));
+        remark(&format!("written: {}", path.display()));
         Ok(())
     }
 }
@@ -119,7 +119,8 @@ pub(crate) fn nats(difference: f64) -> String {
 pub(crate) fn heading(title: &str) -> String {
     let command: Vec<String> = std::env::args().skip(1).map(shown_argument).collect();
     format!(
-        "# {title}\n\nrlbayes {} on {} ({} threads):\n\n```\nrlbayes {}\n```\n\n",
+        "# {title}\n\nrlbayes {} on {} ({} threads):\n\n```\n\
+         cargo run --release -p rlbayes-bench -- {}\n```\n\n",
         env!("CARGO_PKG_VERSION"),
         machine::processor(),
         machine::cores(),

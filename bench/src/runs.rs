@@ -1,12 +1,14 @@
-//! Many runs over a few threads, each the same whatever the threads.
+//! How runs are made: many over a few threads, each the same whatever the threads; single climbs;
+//! and the clock that they are measured by.
 
-use crate::failure::Failure;
-use crate::learn::LearnArgs;
-use clap::{Args, FromArgMatches};
 use indicatif::ProgressBar;
-use std::path::Path;
+use rlbayes::{SearchRequest, SearchSettings, machine};
+use rlbayes_common::ids::{ChainId, Seed};
+use rlbayes_common::search::baseline::HillClimbingParams;
+use rlbayes_common::search::{SearchSpec, StepOutcome};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::time::Instant;
 
 /// Runs each item and returns the results in the items' order; what Ctrl-C left out is none.
 pub(crate) fn in_parallel<T: Sync, R: Send>(
@@ -49,16 +51,73 @@ pub(crate) fn at_least_one() -> clap::builder::RangedI64ValueParser<u32> {
     clap::value_parser!(u32).range(1..)
 }
 
-/// Returns what `rlbayes learn FILE FLAGS` would take for its arguments, its defaults included.
-pub(crate) fn learn_args(file: &Path, flags: &[&str]) -> Result<LearnArgs, Failure> {
-    let words = ["learn".into(), file.as_os_str().to_owned()]
-        .into_iter()
-        .chain(flags.iter().map(|&flag| flag.into()));
-    let command = LearnArgs::augment_args(clap::Command::new("learn"));
-    command
-        .try_get_matches_from(words)
-        .and_then(|matches| LearnArgs::from_arg_matches(&matches))
-        .map_err(|error| Failure::Bug(format!("flags of learn: {error}")))
+/// Returns the settings of one chain of hill climbing.
+pub(crate) fn hill_climbing() -> SearchSettings {
+    SearchSettings {
+        algorithm: SearchSpec::HillClimbing(HillClimbingParams::default()),
+        threads: Some(1),
+        ..SearchSettings::default()
+    }
+}
+
+/// What one climb from the network without edges took.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Climb {
+    /// Processor seconds; those of the clock where the system does not tell.
+    pub(crate) seconds: f64,
+    /// Local scores asked for.
+    pub(crate) evaluations: u64,
+    /// Local scores counted from the data.
+    pub(crate) computed: u64,
+    /// Edges of the network that it ended at.
+    pub(crate) edges: usize,
+}
+
+/// Climbs once with empty caches; none if interrupted.
+pub(crate) fn climb(request: &SearchRequest, interrupt: &AtomicBool) -> Option<Climb> {
+    let problem = request.problem();
+    let clock = ThreadClock::started();
+    let seed = Seed(request.seed());
+    let mut chain = request.algorithm().start(&problem, ChainId(0), 1, seed);
+    while chain.step() == StepOutcome::Ran {
+        if interrupt.load(Relaxed) {
+            return None;
+        }
+    }
+    let seconds = clock.seconds();
+    let core = chain.core();
+    Some(Climb {
+        seconds,
+        evaluations: core.evaluator.evaluations(),
+        computed: core.evaluator.computed(),
+        edges: core.best().map_or(0, |row| row.structure.edges().count()),
+    })
+}
+
+/// Counts the processor seconds of its thread, so that equal time is equal on a busy machine too;
+/// those of the clock where the system does not tell.
+pub(crate) struct ThreadClock {
+    begun: Instant,
+    processor: Option<f64>,
+}
+
+impl ThreadClock {
+    /// Starts counting.
+    pub(crate) fn started() -> Self {
+        Self {
+            begun: Instant::now(),
+            processor: machine::thread_cpu_seconds(),
+        }
+    }
+
+    /// Returns the seconds since the start.
+    pub(crate) fn seconds(&self) -> f64 {
+        let now = machine::thread_cpu_seconds();
+        match self.processor.zip(now) {
+            Some((begun, now)) => now - begun,
+            None => self.begun.elapsed().as_secs_f64(),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -80,14 +139,5 @@ mod tests {
         never.store(true, Relaxed);
         let none = in_parallel(&items, 2, &never, &bar, |&item| Some(item));
         assert!(none.iter().all(Option::is_none));
-    }
-
-    #[test]
-    fn a_benchmark_has_the_defaults_of_learn() {
-        let args = learn_args(Path::new("a.csv"), &["--seed", "3", "--threads", "1"]).unwrap();
-        assert_eq!(args.search.seed, 3);
-        assert_eq!(args.resources.threads, Some(1));
-        assert_eq!(args.resources.chains, None);
-        assert!(learn_args(Path::new("a.csv"), &["--nonsense"]).is_err());
     }
 }

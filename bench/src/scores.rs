@@ -1,24 +1,18 @@
-//! `bench scores`: how many local scores hill climbing counts from the data in a second, and how
+//! `scores`: how many local scores hill climbing counts from the data per second, and how
 //! many instructions each takes.
 
-use super::reference_scores::TableChoice;
-use super::report_table::{Grid, OutFolder, heading};
-use super::runs::learn_args;
 use crate::failure::Failure;
-use crate::learn;
-use crate::progress::bar_over;
-use crate::terminal::print;
-use crate::units::show_count;
+use crate::processes::{Program, ProgramArgs};
+use crate::reference_scores::TableChoice;
+use crate::report_table::{Grid, OutFolder, heading};
+use crate::runs::{climb, hill_climbing};
+use crate::terminal::{bar_over, print};
 use clap::Args;
-use rlbayes::machine;
-use rlbayes_common::data::Table;
-use rlbayes_common::ids::{ChainId, Seed};
-use rlbayes_common::search::StepOutcome;
+use rlbayes::units::show_count;
+use rlbayes::{SearchRequest, Table};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::time::Instant;
 
 /// Measures how fast local scores are counted from the data.
 #[derive(Args, Clone, Debug)]
@@ -32,6 +26,8 @@ pub(crate) struct ScoresArgs {
     /// Does not count instructions
     #[arg(long)]
     no_callgrind: bool,
+    #[command(flatten)]
+    program: ProgramArgs,
     /// Folder for scores.csv and report.md
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -44,8 +40,8 @@ reading the table included, divided by its local scores; - where valgrind is not
 FILES: andes with 1000 rows, alarm and win95pts with 10000.
 
 Examples:
-  rlbayes bench scores
-  rlbayes bench scores --no-callgrind data/link_n1000_s1.csv.gz";
+  cargo run --release -p rlbayes-bench -- scores
+  cargo run --release -p rlbayes-bench -- scores --no-callgrind data/link_n1000_s1.csv.gz";
 
 /// The tables whose speed is promised.
 const USUAL: [&str; 3] = [
@@ -69,14 +65,18 @@ pub(crate) fn run(args: &ScoresArgs, interrupt: &AtomicBool) -> Result<(), Failu
         choice.files = USUAL.iter().map(|file| choice.data.join(file)).collect();
     }
     let tables = choice.tables(|_| true)?;
+    let program = match args.no_callgrind {
+        true => None,
+        false => Some(args.program.program()?),
+    };
     let out = OutFolder::new(args.out.as_deref())?;
-    let bar = bar_over(2 * tables.len(), true);
+    let bar = bar_over(2 * tables.len());
     let mut grid = Grid::new(&[
         "table",
         "rows",
         "variables",
         "climbs",
-        "local scores a climb",
+        "local scores per climb",
         "cpu seconds",
         "local scores/s",
         "evaluations/s",
@@ -87,21 +87,22 @@ pub(crate) fn run(args: &ScoresArgs, interrupt: &AtomicBool) -> Result<(), Failu
             break;
         }
         bar.set_message(format!("{}: climbing", chosen.name));
-        let learn = learn_args(&chosen.path, &["--search", "hc", "--threads", "1"])?;
-        let (table, _) = learn.table.load(&chosen.path, |_| {})?;
-        let speed = climb_for(&learn, &table, args.at_least, interrupt)?;
+        let table = Table::read(&chosen.path).map_err(Failure::input)?;
+        let request = SearchRequest::new(&table, &hill_climbing()).map_err(Failure::input)?;
+        let speed = climb_for(&request, args.at_least, interrupt);
         bar.inc(1);
         bar.set_message(format!("{}: counting instructions", chosen.name));
-        let instructions = if args.no_callgrind || interrupt.load(Relaxed) {
-            None
-        } else {
-            instructions_a_score(&chosen.path)?
+        let instructions = match &program {
+            Some(program) if !interrupt.load(Relaxed) => {
+                instructions_per_score(program, &chosen.path)?
+            }
+            _ => None,
         };
         bar.inc(1);
         grid.row([
             chosen.name.clone(),
             table.rows().to_string(),
-            table.nodes().to_string(),
+            table.variables().len().to_string(),
             speed.climbs.to_string(),
             (speed.computed / speed.climbs.max(1)).to_string(),
             format!("{:.2}", speed.seconds),
@@ -122,41 +123,28 @@ pub(crate) fn run(args: &ScoresArgs, interrupt: &AtomicBool) -> Result<(), Failu
 }
 
 /// Climbs again and again with empty caches.
-fn climb_for(
-    learn: &learn::LearnArgs,
-    table: &Arc<Table>,
-    at_least: f64,
-    interrupt: &AtomicBool,
-) -> Result<Speed, Failure> {
+fn climb_for(request: &SearchRequest, at_least: f64, interrupt: &AtomicBool) -> Speed {
     let mut speed = Speed::default();
-    while speed.seconds < at_least && !interrupt.load(Relaxed) {
-        let prepared = learn::prepare(learn, table)?;
-        let begun = Instant::now();
-        let before = machine::thread_cpu_seconds();
-        let mut chain = prepared
-            .spec
-            .start(&prepared.problem, ChainId(0), 1, Seed(1));
-        while chain.step() == StepOutcome::Ran && !interrupt.load(Relaxed) {}
-        let wall = begun.elapsed().as_secs_f64();
-        let cpu = machine::thread_cpu_seconds().zip(before);
-        speed.seconds += cpu.map_or(wall, |(after, before)| after - before).max(1e-6);
+    while speed.seconds < at_least
+        && let Some(climb) = climb(request, interrupt)
+    {
+        speed.seconds += climb.seconds.max(1e-6);
         speed.climbs += 1;
-        speed.computed += chain.core().evaluator.computed();
-        speed.evaluations += chain.core().evaluator.evaluations();
+        speed.computed += climb.computed;
+        speed.evaluations += climb.evaluations;
     }
-    Ok(speed)
+    speed
 }
 
-/// Runs this program's hill climbing under callgrind; none where there is no valgrind.
-fn instructions_a_score(table: &Path) -> Result<Option<f64>, Failure> {
+/// Runs the program's hill climbing under callgrind; none where there is no valgrind.
+fn instructions_per_score(program: &Program, table: &Path) -> Result<Option<f64>, Failure> {
     let problem = |what: String| Failure::input(format!("valgrind: {what}"));
     let folder = tempfile::tempdir().map_err(|error| problem(error.to_string()))?;
     let profile = folder.path().join("callgrind.out");
-    let program = std::env::current_exe().map_err(|error| problem(error.to_string()))?;
     let run = Command::new("valgrind")
         .arg("--tool=callgrind")
         .arg(format!("--callgrind-out-file={}", profile.display()))
-        .arg(program)
+        .arg(program.path())
         .arg("learn")
         .arg(table)
         .args(["--search", "hc", "--threads", "1", "--quiet", "--json"])

@@ -1,13 +1,13 @@
-//! `bench soak`: a cluster on loopback for a long time; the memory of all processes must be flat
+//! `soak`: a cluster on loopback for a long time; the memory of all processes must be flat
 //! after warm-up, and the best score must never go down.
 
-use super::memory::{MemoryCurve, shown};
-use super::processes::{Process, coordinator, words, worker};
-use super::report_table::{Grid, OutFolder, heading};
 use crate::failure::Failure;
-use crate::terminal::{Say, print};
-use crate::units::{parse_time, show_time};
+use crate::memory::{MemoryCurve, shown};
+use crate::processes::{Process, Program, ProgramArgs, coordinator, words, worker};
+use crate::report_table::{Grid, OutFolder, heading};
+use crate::terminal::{bar_over, print, remark};
 use clap::Args;
+use rlbayes::units::{parse_time, show_time};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -34,6 +34,8 @@ pub(crate) struct SoakArgs {
     /// How much more memory a process may hold in the last third of the run than in the middle one
     #[arg(long, value_name = "PERCENT", default_value_t = 5.0)]
     growth: f64,
+    #[command(flatten)]
+    program: ProgramArgs,
     /// Folder for memory.csv and report.md
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -44,8 +46,8 @@ The first third of the run is warm-up: caches and pool fill. After it no process
 median of its memory in the last third is at most --growth percent above that in the middle third.
 
 Examples:
-  rlbayes bench soak                              (30 minutes, 4 workers, link)
-  rlbayes bench soak --time 2m --out soak";
+  cargo run --release -p rlbayes-bench -- soak                              (30 minutes, 4 workers, link)
+  cargo run --release -p rlbayes-bench -- soak --time 2m --out soak";
 
 /// What was seen over time.
 #[derive(Default)]
@@ -59,6 +61,7 @@ struct Seen {
 
 /// Runs the command.
 pub(crate) fn run(args: &SoakArgs, interrupt: &AtomicBool) -> Result<(), Failure> {
+    let program = args.program.program()?;
     let out = OutFolder::new(args.out.as_deref())?;
     let place = tempfile::tempdir().map_err(|error| Failure::input(error.to_string()))?;
     let flags = [
@@ -67,7 +70,7 @@ pub(crate) fn run(args: &SoakArgs, interrupt: &AtomicBool) -> Result<(), Failure
         ("--memory", args.memory.clone()),
         ("--exchange-every", args.exchange_every.clone()),
     ];
-    let (coordinator, url) = coordinator(place.path(), &args.data, &flags, None)?;
+    let (coordinator, url) = coordinator(&program, place.path(), &args.data, &flags, None)?;
     let mut processes = vec![coordinator];
     for number in 0..args.workers {
         let state = place.path().join(format!("worker{number}"));
@@ -75,9 +78,9 @@ pub(crate) fn run(args: &SoakArgs, interrupt: &AtomicBool) -> Result<(), Failure
             ("--state", state.display().to_string()),
             ("--memory", args.memory.clone()),
         ];
-        processes.push(worker(&url, &flags)?);
+        processes.push(worker(&program, &url, &flags)?);
     }
-    let seen = watch(args, &processes, &url, interrupt)?;
+    let seen = watch(args, &program, &processes, &url, interrupt)?;
     if interrupt.load(Relaxed) {
         return Err(Failure::Interrupted);
     }
@@ -86,11 +89,12 @@ pub(crate) fn run(args: &SoakArgs, interrupt: &AtomicBool) -> Result<(), Failure
 
 fn watch(
     args: &SoakArgs,
+    program: &Program,
     processes: &[Process],
     url: &str,
     interrupt: &AtomicBool,
 ) -> Result<Seen, Failure> {
-    let bar = crate::progress::bar_over(usize::try_from(args.time.as_secs()).unwrap_or(1), true);
+    let bar = bar_over(usize::try_from(args.time.as_secs()).unwrap_or(1));
     let begun = Instant::now();
     let every = (args.time / 200).max(Duration::from_secs(1));
     let mut seen = Seen {
@@ -101,11 +105,11 @@ fn watch(
         std::thread::sleep(every.min(args.time.saturating_sub(begun.elapsed())));
         bar.set_position(begun.elapsed().as_secs());
         for (process, curve) in processes.iter().zip(&mut seen.memory) {
-            if !curve.look(process.id()) {
+            if !curve.sample(process.id()) {
                 return Err(Failure::input("a process has ended before its time"));
             }
         }
-        let status = Process::start(&words(&["status", url, "--json"]), None)?;
+        let status = Process::start(program, &words(&["status", url, "--json"]), None)?;
         let printed = status.wait(|| true)?.unwrap_or_default();
         let status: serde_json::Value = serde_json::from_str(&printed)
             .map_err(|error| Failure::Bug(format!("{error}: {printed}")))?;
@@ -187,7 +191,7 @@ fn report(args: &SoakArgs, seen: &Seen, out: &OutFolder) -> Result<(), Failure> 
             args.growth
         ))),
         None => {
-            Say::new(false).line("memory is flat after warm-up; the best never went down");
+            remark("memory is flat after warm-up; the best never went down");
             Ok(())
         }
     }

@@ -1,5 +1,8 @@
 //! The few statistics that the reports use.
 
+use statrs::distribution::{Binomial, ChiSquared, ContinuousCDF, DiscreteCDF};
+use statrs::statistics::Statistics;
+
 /// Returns the middle value, or the mean of the middle two; none of nothing. Infinities are fine
 /// and mean "never".
 pub(crate) fn median(values: impl IntoIterator<Item = f64>) -> Option<f64> {
@@ -24,9 +27,7 @@ pub(crate) fn mean(values: &[f64]) -> Option<f64> {
 
 /// Returns the standard deviation of a sample; none of fewer than two values.
 pub(crate) fn spread(values: &[f64]) -> Option<f64> {
-    let mean = mean(values).filter(|_| values.len() > 1)?;
-    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-    Some((squares / (values.len() - 1) as f64).sqrt())
+    (values.len() > 1).then(|| values.std_dev())
 }
 
 /// Returns the value below which a share of all values lies, between two of them by proportion;
@@ -60,14 +61,15 @@ pub(crate) fn exponent(points: &[(f64, f64)]) -> Option<f64> {
 /// Returns the probability of at least this imbalance of wins and losses by chance (two-sided sign
 /// test; ties do not count).
 pub(crate) fn sign_test(wins: u32, losses: u32) -> f64 {
-    let decided = wins + losses;
-    let mut term = 0.5f64.powi(i32::try_from(decided).unwrap_or(i32::MAX));
-    let mut tail = 0.0;
-    for k in 0..=wins.min(losses) {
-        tail += term;
-        term *= f64::from(decided - k) / f64::from(k + 1);
-    }
+    let coins = Binomial::new(0.5, u64::from(wins + losses));
+    let tail = coins.map_or(1.0, |coins| coins.cdf(u64::from(wins.min(losses))));
     (2.0 * tail).min(1.0)
+}
+
+/// Returns the probability that a chi-square variable with so many degrees of freedom (at least 1)
+/// is at least `x`.
+pub(crate) fn chi_square_tail(x: f64, freedom: usize) -> f64 {
+    ChiSquared::new(freedom as f64).map_or(1.0, |distribution| distribution.sf(x))
 }
 
 #[cfg(test)]
@@ -119,5 +121,33 @@ mod tests {
         assert!((sign_test(0, 5) - 0.0625).abs() < 1e-12);
         assert!((sign_test(3, 3) - 1.0).abs() < 1e-12);
         assert!((sign_test(9, 1) - 22.0 / 1024.0).abs() < 1e-12);
+        assert!((sign_test(0, 0) - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn tails_agree_with_printed_tables() {
+        // Quantiles of any statistics table.
+        for (freedom, x, tail) in [
+            (1, 3.841_458_820_694_124, 0.05),
+            (1, 6.634_896_601_021_215, 0.01),
+            (2, 5.991_464_547_107_98, 0.05),
+            (6, 12.591_587_243_743_977, 0.05),
+            (8, 15.507_313_055_865_453, 0.05),
+            (8, 2.732_636_793_499_664, 0.95),
+            (10, 29.588_298_445_074_42, 0.001),
+            (100, 124.342_113_404_004_07, 0.05),
+        ] {
+            let found = chi_square_tail(x, freedom);
+            assert!((found - tail).abs() < 1e-9, "{freedom} {x}: {found}");
+        }
+    }
+
+    #[test]
+    fn two_degrees_of_freedom_are_an_exponential() {
+        for x in [0.1, 1.0, 3.9, 4.1, 20.0, 200.0] {
+            let exact = (-x / 2.0f64).exp();
+            assert!((chi_square_tail(x, 2) / exact - 1.0).abs() < 1e-12, "{x}");
+        }
+        assert!((chi_square_tail(0.0, 5) - 1.0).abs() < 1e-15);
     }
 }

@@ -1,27 +1,19 @@
-//! `bench targets`: how near the default search comes to the best networks known, and how fast.
+//! `targets`: how near the default search comes to the best networks known, and how fast.
 
-use super::gap_plot::{self, Panel};
-use super::reference_scores::{ChosenTable, TableChoice};
-use super::report_table::{Grid, OutFolder, heading, nats};
-use super::runs::learn_args;
-use super::statistics::median;
 use crate::failure::Failure;
-use crate::learn;
-use crate::local::{self, Kept};
-use crate::progress::bar_over;
-use crate::terminal::{Say, print};
-use crate::units::{parse_size, parse_time, show_bytes, show_count};
+use crate::gap_plot::{self, Panel};
+use crate::reference_scores::{ChosenTable, TableChoice};
+use crate::report_table::{Grid, OutFolder, heading, nats};
+use crate::statistics::median;
+use crate::terminal::{bar_over, print};
 use clap::Args;
 use indicatif::ProgressBar;
-use rlbayes::coordination::State;
-use rlbayes::machine;
-use rlbayes_common::data::Table;
-use rlbayes_common::elite::EliteRow;
-use rlbayes_common::ids::SearchId;
-use rlbayes_common::search::StoppedBy;
-use rlbayes_coordinator::event_loop::Observer;
+use rlbayes::units::{parse_size, parse_time, show_bytes, show_count};
+use rlbayes::{
+    Budget, Progress, Search, SearchSettings, Stagnation, StopHandle, StoppedBy, Table, machine,
+};
+use rlbayes_common::score::LogScore;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
@@ -37,7 +29,7 @@ pub(crate) struct TargetsArgs {
     /// --time counts processor seconds, for machines that do other work as well
     #[arg(long)]
     cpu: bool,
-    /// Runs a table, with seeds 1, 2, 3, …
+    /// Runs per table, with seeds 1, 2, 3, …
     #[arg(long, value_name = "N", default_value_t = 5)]
     seeds: u64,
     /// Threads of the search
@@ -46,7 +38,7 @@ pub(crate) struct TargetsArgs {
     /// Memory of the search [default: as learn]
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     memory: Option<usize>,
-    /// Runs on after a proven optimum is reached
+    /// Continues after a proven optimum is reached
     #[arg(long)]
     full: bool,
     /// Folder for runs.csv, report.md and gap.svg
@@ -60,10 +52,10 @@ unless --full is given. The gap of a table without a known best score is that to
 runs. Peak memory is the process's: what the allocator keeps of earlier runs is part of it.
 
 Examples:
-  rlbayes bench targets                                    (all 15 tables: up to 75 min)
-  rlbayes bench targets --time 15s --seeds 3 data/alarm_n1000_s1.csv.gz data/pigs_n1000_s1.csv.gz
-  rlbayes bench targets --time 120s --cpu data/andes_n1000_s1.csv.gz
-  rlbayes bench targets --time 5m --threads 8 my-table.csv";
+  cargo run --release -p rlbayes-bench -- targets                                    (all 15 tables: up to 75 min)
+  cargo run --release -p rlbayes-bench -- targets --time 15s --seeds 3 data/alarm_n1000_s1.csv.gz data/pigs_n1000_s1.csv.gz
+  cargo run --release -p rlbayes-bench -- targets --time 120s --cpu data/andes_n1000_s1.csv.gz
+  cargo run --release -p rlbayes-bench -- targets --time 5m --threads 8 my-table.csv";
 
 /// What one run did.
 #[derive(Clone, Debug)]
@@ -92,20 +84,14 @@ struct RecordAt {
 pub(crate) fn run(args: &TargetsArgs, interrupt: &AtomicBool) -> Result<(), Failure> {
     let mut tables = args.choice.tables(|_| true)?;
     let out = OutFolder::new(Some(&args.out))?;
-    let bar = bar_over(
-        tables.len() * usize::try_from(args.seeds).unwrap_or(usize::MAX),
-        true,
-    );
+    let bar = bar_over(tables.len() * usize::try_from(args.seeds).unwrap_or(usize::MAX));
     let mut runs: Vec<Run> = Vec::new();
     print(&line(&RUN_HEAD.map(str::to_owned)))?;
     for (number, chosen) in tables.iter_mut().enumerate() {
         if interrupt.load(Relaxed) {
             break;
         }
-        let base = learn_args(&chosen.path, &[])?;
-        let say = Say::new(false);
-        let warn = |warning| bar.suspend(|| say.warn(&chosen.path, warning));
-        let (table, _) = base.table.load(&chosen.path, warn)?;
+        let table = Table::read(&chosen.path).map_err(Failure::input)?;
         chosen.check(&table);
         for seed in 1..=args.seeds {
             if interrupt.load(Relaxed) {
@@ -149,66 +135,69 @@ fn run_once(
     args: &TargetsArgs,
     chosen: &ChosenTable,
     number: usize,
-    table: &Arc<Table>,
+    table: &Table,
     seed: u64,
     bar: &ProgressBar,
     interrupt: &AtomicBool,
 ) -> Result<Run, Failure> {
-    let mut learn = learn_args(&chosen.path, &[])?;
-    learn.search.seed = seed;
-    learn.resources.threads = Some(args.threads);
-    learn.resources.memory = args.memory;
-    learn.budget.time = (!args.cpu).then_some(args.time);
-    learn.budget.target = chosen
+    let optimum = chosen
         .known
         .as_ref()
-        .filter(|known| known.proven && !args.full)
-        .map(|known| known.score - known.tolerance);
+        .filter(|known| known.proven && !args.full);
+    let settings = SearchSettings {
+        seed,
+        threads: Some(args.threads),
+        memory: args.memory,
+        budget: Budget {
+            time: (!args.cpu).then_some(args.time),
+            // Under --cpu neither the clock nor stagnation ends the run, but the watch.
+            stagnation: args.cpu.then_some(Stagnation::Never),
+            target: optimum.map(|known| LogScore::new(known.score - known.tolerance)),
+            ..Budget::default()
+        },
+        ..SearchSettings::default()
+    };
     machine::reset_peak_memory();
     let cpu_before = machine::cpu_seconds().unwrap_or(0.0);
-    let prepared = learn::prepare(&learn, table)?;
-    let mut job = learn::job(&learn, &prepared, SearchId([0; 16]))?;
-    // Under --cpu neither the clock nor stagnation ends the run, but the watch.
-    job.plan.budget.stagnation = None;
-    let stop = AtomicBool::new(false);
+    let stop = StopHandle::default();
     let mut watch = Watch {
         name: format!("{}, seed {seed}", chosen.name),
         bar,
         interrupt,
-        stop: &stop,
+        stop: stop.clone(),
         cpu_before,
         cpu_limit: args.cpu.then_some(args.time.as_secs_f64()),
         records: Vec::new(),
     };
-    let outcome = local::run(&job, Kept::default(), &stop, &mut watch)?;
-    let spent = outcome.state.spent(outcome.elapsed);
-    let stopped_by = match outcome.stopped_by {
+    let outcome = Search::with(table, settings)
+        .stop_with(&stop)
+        .on_progress(|progress| watch.observe(progress))
+        .run()
+        .map_err(Failure::input)?;
+    let stopped_by = match outcome.stopped_by() {
         StoppedBy::Interrupt if !interrupt.load(Relaxed) => "cpu time",
         reason => reason.as_str(),
     };
     Ok(Run {
         table: number,
         seed,
-        score: outcome
-            .state
-            .best()
-            .map_or(f64::NEG_INFINITY, |row| row.score.value()),
+        score: outcome.score(),
         records: watch.records,
-        seconds: outcome.elapsed.as_secs_f64(),
+        seconds: outcome.elapsed().as_secs_f64(),
         cpu: machine::cpu_seconds().unwrap_or(0.0) - cpu_before,
-        evaluations: spent.evaluations as f64,
-        computed: outcome.state.counters().computed as f64,
+        evaluations: outcome.evaluations() as f64,
+        computed: outcome.computed() as f64,
         peak: machine::peak_memory(),
         stopped_by,
     })
 }
 
-/// Notes the records of a run, and ends it when asked to or when its processor time is up.
+/// Collects the records of a run, and ends it on Ctrl-C or when its processor time is up.
 struct Watch<'a> {
     name: String,
     bar: &'a ProgressBar,
     interrupt: &'a AtomicBool,
-    stop: &'a AtomicBool,
+    stop: StopHandle,
     cpu_before: f64,
     cpu_limit: Option<f64>,
     records: Vec<RecordAt>,
@@ -218,25 +207,22 @@ impl Watch<'_> {
     fn cpu(&self) -> f64 {
         machine::cpu_seconds().unwrap_or(0.0) - self.cpu_before
     }
-}
 
-impl Observer for Watch<'_> {
-    fn record(&mut self, _state: &State, row: &EliteRow, now: Duration) {
-        self.records.push(RecordAt {
-            seconds: now.as_secs_f64(),
-            cpu: self.cpu(),
-            score: row.score.value(),
-        });
-    }
-
-    fn tick(&mut self, state: &State, _now: Duration) {
+    fn observe(&mut self, progress: &Progress) {
         let over = self.cpu_limit.is_some_and(|limit| self.cpu() >= limit);
         if over || self.interrupt.load(Relaxed) {
-            self.stop.store(true, Relaxed);
+            self.stop.stop();
         }
-        if let Some(best) = state.best() {
-            self.bar
-                .set_message(format!("{}: {:.3}", self.name, best.score));
+        let Some(score) = progress.best_score else {
+            return;
+        };
+        self.bar.set_message(format!("{}: {score:.3}", self.name));
+        if progress.improved {
+            self.records.push(RecordAt {
+                seconds: progress.best_at.as_secs_f64(),
+                cpu: self.cpu(),
+                score,
+            });
         }
     }
 }

@@ -35,7 +35,7 @@ pub(crate) struct VirtualRun {
     pub(crate) target: Option<f64>,
 }
 
-/// Where they came to.
+/// What the chains found.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Outcome {
     /// The best score.
@@ -50,17 +50,17 @@ pub(crate) struct Outcome {
     pub(crate) episodes: u64,
 }
 
-/// Who looks on.
+/// Observes a run.
 pub(crate) trait Watcher {
-    /// Tells whether the chains may go on; asked before each episode of each chain.
-    fn goes_on(&mut self) -> bool;
+    /// Returns whether the chains may continue; called before each episode of each chain.
+    fn may_continue(&mut self) -> bool;
 
-    /// Hears of a new best after so many evaluations of all chains.
+    /// Is called with a new best and the evaluations of all chains by then.
     fn record(&mut self, _evaluations: u64, _row: &EliteRow) {}
 }
 
 impl Watcher for &AtomicBool {
-    fn goes_on(&mut self) -> bool {
+    fn may_continue(&mut self) -> bool {
         !self.load(Relaxed)
     }
 }
@@ -69,7 +69,7 @@ impl Watcher for &AtomicBool {
 pub(crate) fn run(setup: &VirtualRun, interrupt: &AtomicBool) -> Option<Outcome> {
     let mut watcher = interrupt;
     let outcome = run_watched(setup, &mut watcher);
-    watcher.goes_on().then_some(outcome)
+    watcher.may_continue().then_some(outcome)
 }
 
 /// Runs the chains until they end or the watcher ends them.
@@ -109,7 +109,7 @@ pub(crate) fn run_watched(setup: &VirtualRun, watcher: &mut dyn Watcher) -> Outc
         let now = Duration::from_millis(episode);
         for (at, place) in chains.iter_mut().enumerate() {
             let Some(chain) = place else { continue };
-            if !watcher.goes_on() {
+            if !watcher.may_continue() {
                 return outcome;
             }
             let before = chain.core().iterations;
@@ -141,7 +141,7 @@ pub(crate) fn run_watched(setup: &VirtualRun, watcher: &mut dyn Watcher) -> Outc
 }
 
 /// Steps until the chain has made an episode more, the first climb being part of the first one;
-/// tells whether the chain can't go on.
+/// tells whether the chain can't continue.
 fn make_episode(chain: &mut dyn Chain, episode: u64) -> bool {
     while chain.core().iterations < episode {
         if chain.step() != StepOutcome::Ran {
@@ -216,18 +216,18 @@ fn exchange(state: &mut State, worker: WorkerId, at: usize, chain: &mut dyn Chai
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::runs::learn_args;
-    use crate::learn;
-    use std::path::Path;
+    use rlbayes::{SearchRequest, SearchSettings, Table};
 
     fn setup(chains: u32, cooperation: Cooperation) -> VirtualRun {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../data/asia_n1000_s1.csv.gz");
-        let args = learn_args(Path::new(path), &["--memory", "256MiB"]).unwrap();
-        let (table, _) = args.table.load(Path::new(path), |_| {}).unwrap();
-        let prepared = learn::prepare(&args, &table).unwrap();
+        let settings = SearchSettings {
+            memory: Some(256 << 20),
+            ..SearchSettings::default()
+        };
+        let request = SearchRequest::new(&Table::read(path).unwrap(), &settings).unwrap();
         VirtualRun {
-            problem: prepared.problem,
-            spec: prepared.spec,
+            problem: request.problem(),
+            spec: *request.algorithm(),
             chains,
             seed: 1,
             cooperation,
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_seed_gives_the_same_arrival() {
+    fn the_same_seed_gives_the_same_outcome() {
         let never = AtomicBool::new(false);
         let setup = setup(3, Cooperation::On);
         let outcome = run(&setup, &never).unwrap();

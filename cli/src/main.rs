@@ -12,11 +12,11 @@ mod report;
 mod search_flags;
 mod terminal;
 mod tools;
-mod units;
 
 use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use failure::Failure;
+use rlbayes::units;
 use std::io::IsTerminal;
 use std::process::ExitCode;
 use std::sync::Arc;

@@ -71,6 +71,8 @@ pub mod machine;
 pub mod memory_layout;
 #[doc(hidden)]
 pub mod state_folder;
+#[doc(hidden)]
+pub mod units;
 
 pub use network::{Fit, Network, NetworkUseError};
 pub use outcome::{Outcome, TracePoint};

@@ -28,7 +28,17 @@ pub fn cores() -> u32 {
 /// Returns how much memory this process holds, where the system tells; else 0.
 #[must_use]
 pub fn resident_bytes() -> u64 {
-    let kib = meminfo_kib("/proc/self/status", "VmRSS:").unwrap_or(0);
+    resident("/proc/self/status")
+}
+
+/// Returns how much memory another process holds; 0 if it has ended, or the system does not tell.
+#[must_use]
+pub fn resident_bytes_of(process: u32) -> u64 {
+    resident(&format!("/proc/{process}/status"))
+}
+
+fn resident(status: &str) -> u64 {
+    let kib = meminfo_kib(status, "VmRSS:").unwrap_or(0);
     kib as u64 * 1024
 }
 

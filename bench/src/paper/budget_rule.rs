@@ -1,6 +1,6 @@
 //! How much each search may do: as much as the printed walk did, a number of local scores, or time.
 
-use crate::units::parse_time;
+use rlbayes::units::parse_time;
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;

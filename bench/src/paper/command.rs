@@ -1,21 +1,20 @@
-//! The way through `bench paper`: flags, tables, runs, results.
+//! `paper`: from flags to tables, runs and results.
 
 use super::budget_rule::{BudgetRule, Limits};
 use super::contender::Contender;
 use super::dataset::{Dataset, Origin};
-use super::journal::{Circumstances, Journal};
+use super::journal::{Conditions, Journal};
 use super::results::Results;
 use super::trial::{self, Trial, TrialKey};
 use super::{files, pictures, printed, report};
-use crate::bench::report_table::{OutFolder, heading};
-use crate::bench::runs::in_parallel;
 use crate::failure::Failure;
-use crate::progress::bar_over;
-use crate::terminal::{Say, print};
-use crate::units::show_bytes;
+use crate::report_table::{OutFolder, heading};
+use crate::runs::in_parallel;
+use crate::terminal::{bar_over, print, remark};
 use clap::Args;
 use indicatif::ProgressBar;
 use rlbayes::machine;
+use rlbayes::units::show_bytes;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -64,12 +63,12 @@ const EXAMPLES: &str = "\
 Every search maximises BIC on the same table, its columns in random order. runs.csv has no clock in
 it: the same flags give the same bytes, unless the budget is time. Where the printed walk is among
 the searches it also runs with shorter tables, for the paper's figure. Ctrl-C writes what there is;
-the same command goes on, and takes over what finished.jsonl in --out holds.
+the same command continues, and takes over what finished.jsonl in --out holds.
 
 Examples:
-  rlbayes bench paper --networks asia,child --seeds 3 --budget evaluations:20000
-  rlbayes bench paper --out data/results/paper                     (about an hour on one core)
-  rlbayes bench paper --bundled --searches paper,hc,rlbayes --budget time:5s --out equal-time";
+  cargo run --release -p rlbayes-bench -- paper --networks asia,child --seeds 3 --budget evaluations:20000
+  cargo run --release -p rlbayes-bench -- paper --out data/results/paper                     (about an hour on one core)
+  cargo run --release -p rlbayes-bench -- paper --bundled --searches paper,hc,rlbayes --budget time:5s --out equal-time";
 
 /// Runs the command.
 pub(crate) fn run(args: &PaperArgs, interrupt: &AtomicBool) -> Result<(), Failure> {
@@ -89,11 +88,11 @@ pub(crate) fn run(args: &PaperArgs, interrupt: &AtomicBool) -> Result<(), Failur
         datasets.push(Dataset::new(&name, &args.data, origin)?);
     }
     let searches = without_repeats(&args.searches);
-    let circumstances = Circumstances {
+    let conditions = Conditions {
         origin,
         budget: args.budget,
     };
-    let (journal, kept) = Journal::open(&args.out, &circumstances)?;
+    let (journal, kept) = Journal::open(&args.out, &conditions)?;
     let keys = wanted(&datasets, &searches, args);
     let mut results = Results {
         trials: kept
@@ -105,11 +104,11 @@ pub(crate) fn run(args: &PaperArgs, interrupt: &AtomicBool) -> Result<(), Failur
         wanted: keys.len(),
     };
     let threads = args.threads.unwrap_or_else(machine::cores).max(1);
-    let bar = bar_over(keys.len(), true);
+    let bar = bar_over(keys.len());
     bar.inc(results.trials.len() as u64);
-    let field = Field {
+    let experiment = Experiment {
         budget: args.budget,
-        cache_bytes: machine::memory() / 4 / threads as usize,
+        memory: machine::memory() / 4 / threads as usize,
         threads,
         journal,
         interrupt,
@@ -118,13 +117,13 @@ pub(crate) fn run(args: &PaperArgs, interrupt: &AtomicBool) -> Result<(), Failur
     // The walks come first: under the default rule they are the measure of all others.
     let (walks, others): (Vec<_>, Vec<_>) = keys.into_iter().partition(|key| key.search.is_walk());
     for stage in [walks, others] {
-        field.play(stage, &mut results)?;
+        experiment.run_missing(stage, &mut results)?;
     }
     bar.finish_and_clear();
     write(args, &out, &results)?;
     if interrupt.load(Relaxed) {
-        Say::new(false).note(&format!(
-            "{} of {} runs have ended; the same command goes on",
+        remark(&format!(
+            "{} of {} runs have ended; the same command continues",
             results.trials.len(),
             results.wanted
         ));
@@ -168,18 +167,18 @@ fn without_repeats<T: Clone + PartialEq>(items: &[T]) -> Vec<T> {
 }
 
 /// What all runs share.
-struct Field<'a> {
+struct Experiment<'a> {
     budget: BudgetRule,
-    cache_bytes: usize,
+    memory: usize,
     threads: u32,
     journal: Journal,
     interrupt: &'a AtomicBool,
     bar: &'a ProgressBar,
 }
 
-impl Field<'_> {
+impl Experiment<'_> {
     /// Makes the runs that are not there yet, and keeps each as it ends.
-    fn play(&self, keys: Vec<TrialKey>, results: &mut Results) -> Result<(), Failure> {
+    fn run_missing(&self, keys: Vec<TrialKey>, results: &mut Results) -> Result<(), Failure> {
         let open: Vec<TrialKey> = keys
             .into_iter()
             .filter(|key| !results.trials.contains_key(key))
@@ -196,7 +195,7 @@ impl Field<'_> {
                 key.search.name(),
                 key.seed
             ));
-            self.play_one(key, results).unwrap_or_else(|error| {
+            self.run_one(key, results).unwrap_or_else(|error| {
                 stop.store(true, Relaxed);
                 if let Ok(mut first) = failure.lock() {
                     first.get_or_insert(error);
@@ -216,12 +215,12 @@ impl Field<'_> {
         Ok(())
     }
 
-    fn play_one(&self, key: &TrialKey, results: &Results) -> Result<Option<Trial>, Failure> {
+    fn run_one(&self, key: &TrialKey, results: &Results) -> Result<Option<Trial>, Failure> {
         let dataset = results.datasets.iter().find(|it| it.network == key.network);
         let Some((dataset, limits)) = dataset.zip(self.limits(key, &results.trials)) else {
             return Ok(None);
         };
-        let trial = trial::run(key, dataset, limits, self.cache_bytes, self.interrupt)?;
+        let trial = trial::run(key, dataset, limits, self.memory, self.interrupt)?;
         if let Some(trial) = &trial {
             self.journal.keep(trial)?;
         }

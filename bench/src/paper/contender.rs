@@ -41,7 +41,7 @@ pub(super) enum Contender {
 }
 
 impl Contender {
-    /// Those that are compared unless told otherwise.
+    /// Those that are compared by default.
     pub(super) const USUAL: [Self; 9] = [
         Self::Ga,
         Self::Hc,

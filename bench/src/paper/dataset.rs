@@ -1,18 +1,14 @@
 //! The tables: drawn from the generating networks, with the states that were drawn and the columns
 //! in random order, so that neither unseen states nor the order of columns can help a search.
 
-use crate::bench::reference_scores::TableChoice;
-use crate::bench::runs::learn_args;
 use crate::failure::Failure;
-use rlbayes_common::data::{Schema, Table, Variable, sample};
+use crate::reference_scores::TableChoice;
+use rlbayes::{Network, Score, Table};
+use rlbayes_common::data::{self, Schema, Variable};
 use rlbayes_common::graph::Dag;
 use rlbayes_common::ids::{NodeIdx, Seed};
-use rlbayes_common::io::read_network;
-use rlbayes_common::network::{Network, NetworkFile};
-use rlbayes_common::score::{LocalScore, ScoreSpec, Scorer, Scratch};
 use rlbayes_common::search::Random;
 use std::path::Path;
-use std::sync::Arc;
 
 /// Where the rows of the tables come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +35,7 @@ pub(super) struct Dataset {
     /// Where the rows come from.
     pub(super) origin: Origin,
     /// The rows.
-    pub(super) table: Arc<Table>,
+    pub(super) table: Table,
     /// The generating network over the table's columns.
     pub(super) truth: Dag,
     /// The score of the best network, where a proof is known.
@@ -71,27 +67,23 @@ impl Dataset {
             let what = "there is no such network (is --data right?)";
             return Err(Failure::file(&path, what));
         }
-        let network = match read_network(&path).map_err(Failure::input)? {
-            NetworkFile::Parametrised(network) => network,
-            NetworkFile::Structure(_) => {
-                return Err(Failure::file(&path, "the network has no probabilities"));
-            }
-        };
+        let network = Network::read(&path).map_err(Failure::input)?;
         let (rows, optimum) = match origin {
             Origin::Sampled { seed, rows } => {
-                let rows = sample(&network, rows, Seed(seed)).map_err(Failure::input)?;
-                (with_seen_states(&rows)?, None)
+                let drawn = network.sample(rows, seed);
+                let drawn = drawn.map_err(|error| Failure::file(&path, error))?;
+                (with_seen_states(&drawn)?, None)
             }
             Origin::Bundled { .. } => bundled(name, data)?,
         };
-        let truth = on_columns(&network, rows.schema())
+        let truth = on_columns(&network, &rows)
             .ok_or_else(|| Failure::file(&path, "the table has other columns"))?;
         let mut random = Random::new(Seed(origin.seed()).mix(SHUFFLE));
         let (table, truth) = shuffled(&rows, &truth, &mut random)?;
         Ok(Self {
             network: name.to_owned(),
             origin,
-            table: Arc::new(table),
+            table,
             truth,
             optimum,
         })
@@ -99,9 +91,10 @@ impl Dataset {
 
     /// Returns the BIC of the generating network.
     pub(super) fn truth_score(&self) -> f64 {
-        Scorer::new(Arc::clone(&self.table), ScoreSpec::BIC)
-            .structure(&self.truth, &mut Scratch::default())
-            .value()
+        let truth = Network::of(&self.table, self.truth.clone());
+        let parts = truth.score_by_node(&self.table, Score::Bic);
+        // The network is over the table's own columns.
+        parts.unwrap_or_default().iter().map(|(_, part)| part).sum()
     }
 
     /// Returns the share of ordered pairs that the generating network joins.
@@ -123,18 +116,15 @@ fn bundled(name: &str, data: &Path) -> Result<(Table, Option<f64>), Failure> {
         .tables(|_| true)?
         .pop()
         .ok_or_else(|| Failure::Bug("one file is one table".into()))?;
-    let learn = learn_args(&chosen.path, &[])?;
-    let (table, _) = learn.table.load(&chosen.path, |_| {})?;
+    let table = Table::read(&chosen.path).map_err(Failure::input)?;
     chosen.check(&table);
     let optimum = chosen.known.filter(|known| known.proven);
-    Ok((
-        Arc::unwrap_or_clone(table),
-        optimum.map(|known| known.score),
-    ))
+    Ok((table, optimum.map(|known| known.score)))
 }
 
 /// Drops states that no row has: a network's own list of states must not change a score.
 fn with_seen_states(table: &Table) -> Result<Table, Failure> {
+    let table = table.data();
     let mut variables = Vec::with_capacity(table.nodes());
     let mut columns = Vec::with_capacity(table.nodes());
     for node in NodeIdx::all(table.nodes()) {
@@ -160,20 +150,26 @@ fn with_seen_states(table: &Table) -> Result<Table, Failure> {
                 .collect(),
         );
     }
-    let schema = Schema::new(variables).map_err(Failure::input)?;
-    Table::new(schema, columns).map_err(Failure::input)
+    made("sampled", variables, columns)
 }
 
-/// Gives the network's structure the numbers of a schema's columns.
-fn on_columns(network: &Network, schema: &Schema) -> Option<Dag> {
-    crate::args::place_on(&network.named_dag(), schema)
-        .ok()
-        .filter(|dag| dag.nodes() == network.dag().nodes())
+/// Makes a table of variables and their columns.
+fn made(name: &str, variables: Vec<Variable>, columns: Vec<Vec<u8>>) -> Result<Table, Failure> {
+    let schema = Schema::new(variables).map_err(Failure::input)?;
+    let table = data::Table::new(schema, columns).map_err(Failure::input)?;
+    Ok(Table::from_data(name, table))
+}
+
+/// Gives the network's structure the numbers of a table's columns.
+fn on_columns(network: &Network, table: &Table) -> Option<Dag> {
+    let dag = network.placed_on(table).ok()?;
+    (dag.nodes() == network.nodes().len()).then_some(dag)
 }
 
 /// Puts the columns in random order. Columns are ordered by name inside, so each name gets a
 /// number in front.
 fn shuffled(table: &Table, truth: &Dag, random: &mut Random) -> Result<(Table, Dag), Failure> {
+    let table = table.data();
     let mut order: Vec<NodeIdx> = NodeIdx::all(table.nodes()).collect();
     random.shuffle(&mut order);
     let mut place = vec![NodeIdx::new(0); order.len()];
@@ -190,9 +186,7 @@ fn shuffled(table: &Table, truth: &Dag, random: &mut Random) -> Result<(Table, D
         .edges()
         .map(|(from, to)| (place[from.index()], place[to.index()]));
     let truth = Dag::from_edges(order.len(), edges).map_err(Failure::input)?;
-    let schema = Schema::new(variables).map_err(Failure::input)?;
-    let table = Table::new(schema, columns).map_err(Failure::input)?;
-    Ok((table, truth))
+    Ok((made("shuffled", variables, columns)?, truth))
 }
 
 #[cfg(test)]
@@ -213,7 +207,8 @@ mod tests {
         let other = Dataset::new("insurance", data(), Origin::Bundled { seed: 2 }).unwrap();
         assert!((other.truth_score() - insurance.truth_score()).abs() < 1e-6);
         let names = |dataset: &Dataset| -> Vec<String> {
-            dataset.table.schema().names().map(str::to_owned).collect()
+            let names = dataset.table.variables();
+            names.into_iter().map(str::to_owned).collect()
         };
         assert_ne!(names(&insurance), names(&other));
     }
@@ -222,18 +217,21 @@ mod tests {
     fn sampled_tables_hold_only_states_that_occur_and_repeat_with_their_seed() {
         let origin = |seed| Origin::Sampled { seed, rows: 200 };
         let one = Dataset::new("win95pts", data(), origin(1)).unwrap();
-        assert_eq!((one.table.rows(), one.table.nodes()), (200, 76));
+        assert_eq!((one.table.rows(), one.truth.nodes()), (200, 76));
         assert_eq!(one.truth.edge_count(), 112);
         assert!((one.density() - 112.0 / (76.0 * 75.0)).abs() < 1e-12);
         for node in NodeIdx::all(76) {
-            let highest = one.table.column(node).iter().max().unwrap();
-            let states = one.table.schema().variable(node).arity();
+            let highest = one.table.data().column(node).iter().max().unwrap();
+            let states = one.table.data().schema().variable(node).arity();
             assert_eq!(usize::from(*highest) + 1, states);
         }
         let again = Dataset::new("win95pts", data(), origin(1)).unwrap();
-        assert_eq!((&again.table, &again.truth), (&one.table, &one.truth));
+        assert_eq!(
+            (again.table.data(), &again.truth),
+            (one.table.data(), &one.truth)
+        );
         let other = Dataset::new("win95pts", data(), origin(2)).unwrap();
-        assert_ne!(other.table, one.table);
+        assert_ne!(other.table.data(), one.table.data());
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Means with their spreads: one panel a network, one line a search, ours as a full dot and what
+//! Means with their spreads: one panel per network, one line per search, ours as a full dot and what
 //! the paper prints as an open one below it.
 
 use super::palette::{Area, DrawError};

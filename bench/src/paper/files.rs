@@ -3,7 +3,7 @@
 
 use super::contender::Contender;
 use super::results::{Band, Results};
-use crate::bench::report_table::Grid;
+use crate::report_table::Grid;
 
 /// Lists the runs by network, search and seed: same seeds, same bytes.
 pub(super) fn runs(results: &Results) -> Grid {

@@ -1,5 +1,5 @@
-//! What has ended, kept as it ends: one line of JSON a run, appended to `finished.jsonl`. The same
-//! command takes these runs over and goes on with the others; so does one that wants more seeds,
+//! What has ended, kept as it ends: one line of JSON per run, appended to `finished.jsonl`. The same
+//! command takes these runs over and continues with the others; so does one that wants more seeds,
 //! networks or searches.
 
 use super::budget_rule::BudgetRule;
@@ -18,7 +18,7 @@ use std::sync::Mutex;
 
 /// What must agree for a kept run to be the one that is wanted, beside its key.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Circumstances {
+pub(super) struct Conditions {
     /// Where the rows come from.
     pub(super) origin: Origin,
     /// How budgets are made equal.
@@ -30,22 +30,22 @@ pub(super) struct Circumstances {
 pub(super) struct Journal {
     path: PathBuf,
     file: Mutex<File>,
-    circumstances: String,
+    conditions: String,
 }
 
 impl Journal {
-    /// Opens the journal of a folder, and returns what it holds of these circumstances. Lines that
+    /// Opens the journal of a folder, and returns what it holds of these conditions. Lines that
     /// can't be read, such as the last one after a crash, count as runs that were never made.
     pub(super) fn open(
         folder: &Path,
-        circumstances: &Circumstances,
+        conditions: &Conditions,
     ) -> Result<(Self, BTreeMap<TrialKey, Trial>), Failure> {
         let path = folder.join("finished.jsonl");
-        let circumstances = circumstances.text();
+        let conditions = conditions.text();
         let kept = match std::fs::read_to_string(&path) {
             Ok(text) => text
                 .lines()
-                .filter_map(|line| read_line(line, &circumstances))
+                .filter_map(|line| read_line(line, &conditions))
                 .map(|trial| (trial.key.clone(), trial))
                 .collect(),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => BTreeMap::new(),
@@ -62,14 +62,14 @@ impl Journal {
         let journal = Self {
             path,
             file: Mutex::new(file),
-            circumstances,
+            conditions,
         };
         Ok((journal, kept))
     }
 
     /// Keeps a run.
     pub(super) fn keep(&self, trial: &Trial) -> Result<(), Failure> {
-        let line = format!("{}\n", as_json(trial, &self.circumstances));
+        let line = format!("{}\n", as_json(trial, &self.conditions));
         let mut file = self
             .file
             .lock()
@@ -80,7 +80,7 @@ impl Journal {
     }
 }
 
-impl Circumstances {
+impl Conditions {
     fn text(&self) -> String {
         let origin = match self.origin {
             Origin::Sampled { seed, rows } => format!("{rows} rows sampled by seed {seed}"),
@@ -92,15 +92,15 @@ impl Circumstances {
 }
 
 /// Numbers are kept as text, in the fewest digits that read back as the same number.
-fn as_json(trial: &Trial, circumstances: &str) -> Value {
+fn as_json(trial: &Trial, conditions: &str) -> Value {
     let StructureMetrics {
         f1_directed,
         auc,
         f1_skeleton,
         shd_cpdag,
     } = trial.metrics;
-    let way: Vec<Value> = trial
-        .way
+    let trajectory: Vec<Value> = trial
+        .trajectory
         .iter()
         .map(|at| {
             let (score, auc) = (at.score.to_string(), at.auc.to_string());
@@ -108,7 +108,7 @@ fn as_json(trial: &Trial, circumstances: &str) -> Value {
         })
         .collect();
     json!({
-        "of": circumstances,
+        "of": conditions,
         "network": trial.key.network,
         "search": trial.key.search.name(),
         "seed": trial.key.seed,
@@ -122,21 +122,21 @@ fn as_json(trial: &Trial, circumstances: &str) -> Value {
         "f1_skeleton": f1_skeleton.to_string(),
         "shd": shd_cpdag,
         "seconds": trial.seconds.to_string(),
-        "way": way,
+        "trajectory": trajectory,
     })
 }
 
-fn read_line(line: &str, circumstances: &str) -> Option<Trial> {
+fn read_line(line: &str, conditions: &str) -> Option<Trial> {
     let value: Value = serde_json::from_str(line).ok()?;
-    if value["of"].as_str()? != circumstances {
+    if value["of"].as_str()? != conditions {
         return None;
     }
     let number = |value: &Value| value.as_str()?.parse::<f64>().ok();
     let count = |name: &str| value[name].as_u64();
     let size = |name: &str| usize::try_from(value[name].as_u64()?).ok();
-    let mut way = Vec::new();
-    for at in value["way"].as_array()? {
-        way.push(Milestone {
+    let mut trajectory = Vec::new();
+    for at in value["trajectory"].as_array()? {
+        trajectory.push(Milestone {
             iterations: at[0].as_u64()?,
             evaluations: at[1].as_u64()?,
             score: number(&at[2])?,
@@ -164,7 +164,7 @@ fn read_line(line: &str, circumstances: &str) -> Option<Trial> {
             shd_cpdag: size("shd")?,
         },
         seconds: number(&value["seconds"])?,
-        way,
+        trajectory,
     })
 }
 
@@ -173,7 +173,7 @@ mod tests {
     use super::super::results::tests::trial;
     use super::*;
 
-    const HERE: Circumstances = Circumstances {
+    const HERE: Conditions = Conditions {
         origin: Origin::Sampled { seed: 1, rows: 500 },
         budget: BudgetRule::Evaluations(2000),
     };
@@ -209,15 +209,15 @@ mod tests {
             .keep(&trial("asia", Contender::Ga, 1, -1.0))
             .unwrap();
         for other in [
-            Circumstances {
+            Conditions {
                 budget: BudgetRule::Evaluations(2001),
                 ..HERE
             },
-            Circumstances {
+            Conditions {
                 origin: Origin::Sampled { seed: 2, rows: 500 },
                 ..HERE
             },
-            Circumstances {
+            Conditions {
                 origin: Origin::Bundled { seed: 1 },
                 ..HERE
             },

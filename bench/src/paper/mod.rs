@@ -1,12 +1,11 @@
-//! `bench paper`: the experiments of the RLBayes paper, repeated. Its tables are sampled anew, its
+//! `paper`: the experiments of the RLBayes paper, repeated. Its tables are sampled anew, its
 //! seven searches and ours run under equal budgets, and the printed values stand beside ours.
 //!
-//! `command` is the way through; `dataset`, `contender` and `budget_rule` say what runs, `trial`
+//! `command` is the order of it all; `dataset`, `contender` and `budget_rule` say what runs, `trial`
 //! runs one search once, `journal` keeps what has ended; `results` answers questions about all of
 //! it, and the rest writes answers down.
 
 mod budget_rule;
-mod chi_square;
 mod command;
 mod contender;
 mod dataset;

@@ -1,4 +1,4 @@
-//! One colour a search, the same in every picture, and the strip that explains them.
+//! One colour per search, the same in every picture, and the strip that explains them.
 
 use super::contender::Contender;
 use plotters::coord::Shift;

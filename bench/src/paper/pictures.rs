@@ -6,8 +6,8 @@ use super::files::{self, Curve};
 use super::line_plot::{self, Axis, Line, LinePanel, LinePicture, Scale};
 use super::palette::colour;
 use super::results::{Measure, Results, printed};
-use crate::bench::report_table::Grid;
 use crate::failure::Failure;
+use crate::report_table::Grid;
 use rlbayes_common::search::StoppedBy;
 
 /// All pictures, and the curves that some of them show.

@@ -1,7 +1,7 @@
 //! Mean ranks over networks, Friedman's test of whether they differ at all, and Nemenyi's
 //! difference from which on two of them differ (Demsar 2006).
 
-use super::chi_square::upper_tail;
+use crate::statistics::chi_square_tail;
 
 /// Which values are the good ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +50,7 @@ pub(super) fn rank(blocks: &[Vec<f64>], direction: Direction) -> Option<Ranking>
     Some(Ranking {
         mean_ranks,
         statistic,
-        p: upper_tail(statistic, k - 1),
+        p: chi_square_tail(statistic, k - 1),
         critical_difference,
     })
 }

@@ -6,7 +6,7 @@ use super::printed;
 use super::ranks::{Direction, Ranking, rank};
 use super::results::{Measure, Results, Summary, printed};
 use super::walk_table::walks;
-use crate::bench::report_table::Grid;
+use crate::report_table::Grid;
 
 /// Writes the report below its heading.
 pub(super) fn body(results: &Results, pictures: &[(&str, &str)]) -> String {
@@ -14,7 +14,7 @@ pub(super) fn body(results: &Results, pictures: &[(&str, &str)]) -> String {
     let missing = results.wanted - results.trials.len();
     if missing > 0 {
         text += &format!(
-            "**{missing} of {} runs are missing:** the same command goes on with them.\n\n",
+            "**{missing} of {} runs are missing:** the same command continues with them.\n\n",
             results.wanted
         );
     }
@@ -78,7 +78,7 @@ fn networks(results: &Results) -> Grid {
     for dataset in &results.datasets {
         let printed = printed::network(&dataset.network);
         let dash = || "-".to_owned();
-        let constant = dataset.table.schema().variables().iter();
+        let constant = dataset.table.data().schema().variables().iter();
         let constant = constant.filter(|variable| variable.arity() == 1).count();
         grid.row([
             dataset.network.clone(),

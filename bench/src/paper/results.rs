@@ -5,7 +5,7 @@ use super::dataset::Dataset;
 use super::printed::{self, Printed};
 use super::ranks::{Direction, Ranking, rank};
 use super::trial::{Milestone, Trial, TrialKey};
-use crate::bench::statistics::{mean, median, quantile, spread};
+use crate::statistics::{mean, median, quantile, spread};
 use std::collections::BTreeMap;
 
 /// What was run, on what, and what it gave.
@@ -62,7 +62,7 @@ pub(super) struct Summary {
     pub(super) spread: f64,
 }
 
-/// The middle of several runs at one place of their way.
+/// The middle of several runs at one point of their trajectories.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Band {
     /// The place: evaluations or iterations.
@@ -164,7 +164,7 @@ impl Results {
         rank(&blocks, measure.direction())
     }
 
-    /// Returns the quartiles of the runs' ways at given places; places where a run has found nothing
+    /// Returns the quartiles of the runs' trajectories at given places; places where a run has found nothing
     /// yet are left out.
     pub(super) fn bands(
         &self,
@@ -180,7 +180,10 @@ impl Results {
             let values: Vec<f64> = runs
                 .iter()
                 .filter_map(|run| {
-                    let passed = run.way.iter().take_while(|it| place_of(it) as f64 <= at);
+                    let passed = run
+                        .trajectory
+                        .iter()
+                        .take_while(|it| place_of(it) as f64 <= at);
                     passed.last().map(&value_of)
                 })
                 .collect();
@@ -249,7 +252,7 @@ pub(super) mod tests {
                 shd_cpdag: 4,
             },
             seconds: 1.5,
-            way: vec![milestone(10, 20.0), milestone(100, 0.0)],
+            trajectory: vec![milestone(10, 20.0), milestone(100, 0.0)],
         }
     }
 

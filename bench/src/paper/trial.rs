@@ -1,23 +1,21 @@
-//! One search, once, within its budget: what it found, what that cost, and the way there.
+//! One search, once, within its budget: what it found, what that cost, and the best networks on the way.
 
 use super::budget_rule::Limits;
 use super::contender::Contender;
 use super::dataset::Dataset;
-use crate::bench::virtual_time::{self, VirtualRun, Watcher};
 use crate::failure::Failure;
+use crate::runs::ThreadClock;
+use crate::virtual_time::{self, VirtualRun, Watcher};
 use rlbayes::coordination::Cooperation;
-use rlbayes::machine;
-use rlbayes_common::elite::{EliteRow, Structure};
+use rlbayes::{SearchRequest, SearchSettings};
+use rlbayes_common::elite::EliteRow;
 use rlbayes_common::graph::Dag;
 use rlbayes_common::ids::{ChainId, Seed};
 use rlbayes_common::metrics::{StructureMetrics, compare};
-use rlbayes_common::score::{LogScore, ScoreSpec, Scorer};
-use rlbayes_common::search::{
-    Chain, Constraints, Evaluator, NamedConstraints, Problem, SearchSpec, StepOutcome, StoppedBy,
-};
+use rlbayes_common::search::{Chain, Problem, SearchSpec, StepOutcome, StoppedBy};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// What is run once. The order is that of the files.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -49,8 +47,8 @@ pub(super) struct Trial {
     pub(super) metrics: StructureMetrics,
     /// How long it took: processor seconds where the system tells.
     pub(super) seconds: f64,
-    /// The way there.
-    pub(super) way: Vec<Milestone>,
+    /// The best networks on the way.
+    pub(super) trajectory: Vec<Milestone>,
 }
 
 /// A best network on the way.
@@ -75,22 +73,24 @@ pub(super) fn run(
     key: &TrialKey,
     dataset: &Dataset,
     limits: Limits,
-    cache_bytes: usize,
+    memory: usize,
     interrupt: &AtomicBool,
 ) -> Result<Option<Trial>, Failure> {
-    let constraints =
-        Constraints::new(&dataset.table, &NamedConstraints::default()).map_err(Failure::input)?;
-    let nodes = dataset.table.nodes();
-    let scorer = Scorer::new(Arc::clone(&dataset.table), ScoreSpec::BIC);
-    let problem = Problem::new(scorer, constraints, Dag::empty(nodes), cache_bytes);
-    let problem = Arc::new(problem);
-    let spec = key.search.spec(nodes);
+    let spec = key.search.spec(dataset.truth.nodes());
+    let settings = SearchSettings {
+        algorithm: spec,
+        threads: Some(1),
+        memory: Some(memory),
+        ..SearchSettings::default()
+    };
+    let request = SearchRequest::new(&dataset.table, &settings).map_err(Failure::input)?;
+    let problem = request.problem();
     let mut watch = Watch {
-        clock: Clock::started(),
+        clock: ThreadClock::started(),
         limits,
         interrupt,
         best: None,
-        way: Vec::new(),
+        trajectory: Vec::new(),
     };
     let spent = match spec {
         SearchSpec::RlBayes(_) => run_chains(spec, &problem, key.seed, &mut watch),
@@ -102,12 +102,12 @@ pub(super) fn run(
     }
     let best = match watch.best {
         Some(best) => best,
-        None => start_row(&problem)?,
+        None => request.start_row(&problem),
     };
     let network = to_dag(&best)?;
-    let mut way = Vec::with_capacity(watch.way.len());
-    for found in &watch.way {
-        way.push(Milestone {
+    let mut trajectory = Vec::with_capacity(watch.trajectory.len());
+    for found in &watch.trajectory {
+        trajectory.push(Milestone {
             iterations: found.iterations,
             evaluations: found.evaluations,
             score: found.row.score.value(),
@@ -123,7 +123,7 @@ pub(super) fn run(
         edges: network.edge_count(),
         metrics: compare(&dataset.truth, &network),
         seconds,
-        way,
+        trajectory,
     }))
 }
 
@@ -148,11 +148,11 @@ fn run_chain(spec: SearchSpec, problem: &Arc<Problem>, seed: u64, watch: &mut Wa
         {
             break StoppedBy::Iterations;
         }
-        if iterations.is_multiple_of(LOOK_EVERY) && !watch.goes_on() {
+        if iterations.is_multiple_of(CLOCK_EVERY) && !watch.may_continue() {
             break StoppedBy::Time;
         }
         let outcome = chain.step();
-        watch.look_at(chain.as_mut());
+        watch.observe(chain.as_mut());
         match outcome {
             StepOutcome::Ran => {}
             StepOutcome::OutOfBudget => break StoppedBy::Evaluations,
@@ -167,8 +167,8 @@ fn run_chain(spec: SearchSpec, problem: &Arc<Problem>, seed: u64, watch: &mut Wa
     }
 }
 
-/// Steps between two looks at the clock.
-const LOOK_EVERY: u64 = 64;
+/// Steps between two readings of the clock.
+const CLOCK_EVERY: u64 = 64;
 
 /// Runs the default search: chains that take turns and cooperate, each with its share of the
 /// evaluations.
@@ -196,37 +196,13 @@ fn run_chains(spec: SearchSpec, problem: &Arc<Problem>, seed: u64, watch: &mut W
     }
 }
 
-/// Counts the processor seconds of its thread, so that equal time is equal on a busy machine too;
-/// seconds where the system does not tell.
-struct Clock {
-    begun: Instant,
-    processor: Option<f64>,
-}
-
-impl Clock {
-    fn started() -> Self {
-        Self {
-            begun: Instant::now(),
-            processor: machine::thread_cpu_seconds(),
-        }
-    }
-
-    fn seconds(&self) -> f64 {
-        let now = machine::thread_cpu_seconds();
-        match self.processor.zip(now) {
-            Some((begun, now)) => now - begun,
-            None => self.begun.elapsed().as_secs_f64(),
-        }
-    }
-}
-
-/// Keeps the best and the way to it, and says when time is up.
+/// Records the best network and those before it, and decides when time is up.
 struct Watch<'a> {
-    clock: Clock,
+    clock: ThreadClock,
     limits: Limits,
     interrupt: &'a AtomicBool,
     best: Option<EliteRow>,
-    way: Vec<Found>,
+    trajectory: Vec<Found>,
 }
 
 struct Found {
@@ -236,7 +212,7 @@ struct Found {
 }
 
 impl Watch<'_> {
-    fn look_at(&mut self, chain: &mut dyn Chain) {
+    fn observe(&mut self, chain: &mut dyn Chain) {
         if !chain.core().has_record() {
             return;
         }
@@ -256,19 +232,19 @@ impl Watch<'_> {
     fn note(&mut self, found: Found) {
         self.best = Some(found.row.clone());
         let near = |a: u64, b: u64| a < b + b / 25 + 1;
-        if let [.., before, last] = self.way.as_slice()
+        if let [.., before, last] = self.trajectory.as_slice()
             && near(found.evaluations, before.evaluations)
             && near(found.iterations, before.iterations)
             && last.evaluations >= before.evaluations
         {
-            self.way.pop();
+            self.trajectory.pop();
         }
-        self.way.push(found);
+        self.trajectory.push(found);
     }
 }
 
 impl Watcher for Watch<'_> {
-    fn goes_on(&mut self) -> bool {
+    fn may_continue(&mut self) -> bool {
         let over = |limit: Duration| self.clock.seconds() >= limit.as_secs_f64();
         !self.limits.time.is_some_and(over) && !self.interrupt.load(Relaxed)
     }
@@ -280,18 +256,6 @@ impl Watcher for Watch<'_> {
             row: row.clone(),
         });
     }
-}
-
-/// Returns the row that stands for a search whose budget did not reach for a single network.
-fn start_row(problem: &Arc<Problem>) -> Result<EliteRow, Failure> {
-    let mut evaluator = Evaluator::new(Arc::clone(problem));
-    let score: LogScore = evaluator
-        .structure(problem.start())
-        .map_err(|error| Failure::Bug(error.to_string()))?;
-    Ok(EliteRow {
-        structure: Structure::of(problem.start()),
-        score,
-    })
 }
 
 fn to_dag(row: &EliteRow) -> Result<Dag, Failure> {
@@ -319,7 +283,7 @@ mod tests {
             seed: 3,
         };
         let never = AtomicBool::new(false);
-        let trial = run(&key, &asia(), limits, 16 << 20, &never).unwrap();
+        let trial = run(&key, &asia(), limits, 64 << 20, &never).unwrap();
         trial.unwrap()
     }
 
@@ -373,13 +337,13 @@ mod tests {
     }
 
     #[test]
-    fn the_way_leads_up_to_the_result() {
+    fn the_trajectory_leads_up_to_the_result() {
         for &search in Contender::value_variants() {
             let trial = trial(search, evaluations(4000));
-            let last = trial.way.last().unwrap();
+            let last = trial.trajectory.last().unwrap();
             assert!((last.score - trial.score).abs() < 1e-9, "{search:?}");
             assert!((last.auc - trial.metrics.auc).abs() < 1e-12);
-            assert!(trial.way.is_sorted_by(|a, b| a.score < b.score
+            assert!(trial.trajectory.is_sorted_by(|a, b| a.score < b.score
                 && a.evaluations <= b.evaluations
                 && a.iterations <= b.iterations));
         }
@@ -402,7 +366,7 @@ mod tests {
             seed: 1,
         };
         let now = AtomicBool::new(true);
-        let none = run(&key, &asia(), Limits::default(), 16 << 20, &now).unwrap();
+        let none = run(&key, &asia(), Limits::default(), 64 << 20, &now).unwrap();
         assert_eq!(none, None);
     }
 }

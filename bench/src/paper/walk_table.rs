@@ -3,8 +3,8 @@
 use super::contender::Contender;
 use super::results::Results;
 use super::trial::Trial;
-use crate::bench::report_table::Grid;
-use crate::bench::statistics::{mean, median, sign_test};
+use crate::report_table::Grid;
+use crate::statistics::{mean, median, sign_test};
 
 /// Writes the table and what it comes to; nothing where the walk ran with one table length only.
 pub(super) fn walks(results: &Results) -> String {
@@ -66,7 +66,7 @@ pub(super) fn walks(results: &Results) -> String {
 fn auc_after(run: &Trial, share: f64) -> Option<f64> {
     let until = share * run.iterations as f64;
     let passed = run
-        .way
+        .trajectory
         .iter()
         .take_while(|at| at.iterations as f64 <= until);
     passed.last().map(|at| at.auc)

@@ -20,7 +20,6 @@ mod hostile;
 mod json;
 mod limits;
 mod lockstep;
-mod paper_bench;
 mod resume;
 mod scores;
 mod security;

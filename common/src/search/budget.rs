@@ -27,6 +27,8 @@ pub enum Stagnation {
     Time(Duration),
     /// A number of evaluations over all chains.
     Evaluations(u64),
+    /// For ever: a search without another limit runs until somebody stops it.
+    Never,
     /// The time that it took to find the best, at least [`Stagnation::LEAST`].
     AsLongAsItTook,
 }
@@ -113,6 +115,7 @@ impl Budget {
         let (_, found_at, found_after) = best?;
         let since = spent.time.saturating_sub(found_at);
         let stagnated = match self.stagnation? {
+            Stagnation::Never => false,
             Stagnation::Time(limit) => since >= limit,
             Stagnation::Evaluations(limit) => {
                 spent.evaluations.saturating_sub(found_after) >= limit
@@ -147,7 +150,7 @@ impl Budget {
                 Stagnation::AsLongAsItTook => {
                     Some(Stagnation::LEAST.max(found_at).saturating_sub(since))
                 }
-                Stagnation::Evaluations(_) => None,
+                Stagnation::Evaluations(_) | Stagnation::Never => None,
             }
         });
         by_time.into_iter().chain(by_stagnation).min()

@@ -1,10 +1,14 @@
-//! Times and sizes as people write them: `90s`, `1h30m`, `4GiB`.
+//! Times and sizes as people write them: `90s`, `1h30m`, `4GiB`. The command line and the
+//! benchmarks read and show them.
 
 use rlbayes_common::search::Stagnation;
 use std::time::Duration;
 
 /// Reads a time such as `60s`, `500ms`, `2m`, `1h30m` or `10` (seconds).
-pub(crate) fn parse_time(text: &str) -> Result<Duration, String> {
+///
+/// # Errors
+/// If the text is not one.
+pub fn parse_time(text: &str) -> Result<Duration, String> {
     let bad = || format!("\"{text}\" is not a time (expected for example 60s, 500ms, 2m or 1h30m)");
     let mut total = 0.0;
     let mut rest = text.trim();
@@ -35,7 +39,10 @@ pub(crate) fn parse_time(text: &str) -> Result<Duration, String> {
 }
 
 /// Reads a size such as `4GiB`, `512MiB`, `2GB` or a number of bytes.
-pub(crate) fn parse_size(text: &str) -> Result<usize, String> {
+///
+/// # Errors
+/// If the text is not one.
+pub fn parse_size(text: &str) -> Result<usize, String> {
     let bad = || format!("\"{text}\" is not a size (expected for example 4GiB, 512MiB or 2GB)");
     let trimmed = text.trim();
     let digits = trimmed
@@ -66,7 +73,10 @@ pub(crate) fn parse_size(text: &str) -> Result<usize, String> {
 }
 
 /// Reads `--stagnation`: a time with its unit, or a number of evaluations.
-pub(crate) fn parse_stagnation(text: &str) -> Result<Stagnation, String> {
+///
+/// # Errors
+/// If the text is not one.
+pub fn parse_stagnation(text: &str) -> Result<Stagnation, String> {
     if let Ok(evaluations) = text.trim().parse::<u64>() {
         return Ok(Stagnation::Evaluations(evaluations));
     }
@@ -76,7 +86,8 @@ pub(crate) fn parse_stagnation(text: &str) -> Result<Stagnation, String> {
 }
 
 /// Writes a number of bytes for people.
-pub(crate) fn show_bytes(bytes: usize) -> String {
+#[must_use]
+pub fn show_bytes(bytes: usize) -> String {
     #[expect(clippy::cast_precision_loss, reason = "shown with two digits")]
     let bytes = bytes as f64;
     let (scale, unit) = match bytes {
@@ -88,7 +99,8 @@ pub(crate) fn show_bytes(bytes: usize) -> String {
 }
 
 /// Writes a time for people.
-pub(crate) fn show_time(time: Duration) -> String {
+#[must_use]
+pub fn show_time(time: Duration) -> String {
     let seconds = time.as_secs_f64();
     match seconds {
         s if s < 60.0 => format!("{s:.1} s"),
@@ -102,7 +114,8 @@ pub(crate) fn show_time(time: Duration) -> String {
 }
 
 /// Writes a large number for people: 12.3 M.
-pub(crate) fn show_count(count: f64) -> String {
+#[must_use]
+pub fn show_count(count: f64) -> String {
     match count {
         c if c >= 1e9 => format!("{:.1} G", c / 1e9),
         c if c >= 1e6 => format!("{:.1} M", c / 1e6),
