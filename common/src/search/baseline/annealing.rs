@@ -4,13 +4,15 @@
 //!
 //! A step, and so an iteration, is one proposal, taken or not.
 
-use super::individual::UNKNOWN;
+use super::population::{Individual, UNKNOWN};
 use crate::elite::{EliteRow, Structure};
 use crate::graph::{Dag, ReachScratch};
 use crate::ids::{NodeIdx, Seed};
 use crate::score::LogScore;
-use crate::search::{Chain, ChainCore, Evaluator, Fields, Operation, OutOfBudget, Random};
-use crate::search::{SavedChain, StateKind, StepOutcome, UnfitState};
+use crate::search::params::{ChainSetup, check};
+use crate::search::{Chain, ChainCore, Evaluator, Fields, Operation, OutOfBudget, ParamError};
+use crate::search::{Random, SavedChain, SearchParams, SettingsError, StateKind, StepOutcome};
+use crate::search::{UnfitState, Visitor};
 
 /// The temperature and how it changes.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -36,6 +38,45 @@ impl Default for AnnealingParams {
             reheat_below: 0.01,
             reheats: 3,
         }
+    }
+}
+
+impl SearchParams for AnnealingParams {
+    fn kind(&self) -> StateKind {
+        Annealing::KIND
+    }
+
+    fn check(&self) -> Result<(), ParamError> {
+        check::temperature(self.temperature)?;
+        check::probability("the cooling factor", self.cooling)
+    }
+
+    fn visit(&mut self, with: &mut dyn Visitor) -> Result<(), SettingsError> {
+        let Self {
+            temperature,
+            cooling,
+            reheating,
+            reheat_below,
+            reheats,
+        } = self;
+        with.number("temperature", temperature)?;
+        with.number("cooling", cooling)?;
+        with.number("reheating", reheating)?;
+        with.number("reheat_below", reheat_below)?;
+        with.whole("reheats", reheats)
+    }
+
+    fn bytes_per_chain(&self, nodes: usize) -> usize {
+        Individual::bytes_for(nodes)
+    }
+
+    fn start(&self, setup: ChainSetup, seed: Seed) -> Box<dyn Chain> {
+        Box::new(Annealing::new(setup.evaluator, setup.start, seed, *self))
+    }
+
+    fn resume(&self, setup: ChainSetup, saved: &SavedChain) -> Result<Box<dyn Chain>, UnfitState> {
+        let chain = Annealing::resume(setup.evaluator, setup.start, *self, saved)?;
+        Ok(Box::new(chain))
     }
 }
 
@@ -122,7 +163,7 @@ impl Annealing {
         }
     }
 
-    /// Goes on from a stored state.
+    /// Resumes from a stored state.
     ///
     /// # Errors
     /// If the state is not one of this search.

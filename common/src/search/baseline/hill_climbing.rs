@@ -2,10 +2,13 @@
 //! as asked for, a perturbation of the best network and another climb. Zero-gain reversals are not
 //! improvements; ties are broken at random from the seed.
 
+use super::population::Individual;
 use crate::graph::{Dag, ReachScratch};
 use crate::ids::Seed;
+use crate::search::params::ChainSetup;
 use crate::search::{Chain, ChainCore, Evaluator, Fields, Operation, OutOfBudget, Position};
-use crate::search::{SavedChain, StateKind, StepOutcome, UnfitState, save_position};
+use crate::search::{SavedChain, SearchParams, SettingsError, StateKind, StepOutcome, UnfitState};
+use crate::search::{Visitor, save_position};
 
 /// How often and how far hill climbing starts again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +25,35 @@ impl Default for HillClimbingParams {
             restarts: 0,
             perturb: 1,
         }
+    }
+}
+
+impl SearchParams for HillClimbingParams {
+    fn kind(&self) -> StateKind {
+        HillClimbing::KIND
+    }
+
+    fn visit(&mut self, with: &mut dyn Visitor) -> Result<(), SettingsError> {
+        let Self { restarts, perturb } = self;
+        with.whole("restarts", restarts)?;
+        with.whole("perturb", perturb)
+    }
+
+    fn bytes_per_chain(&self, nodes: usize) -> usize {
+        Position::bytes_for(nodes) + Individual::bytes_for(nodes)
+    }
+
+    fn takes_only_gains(&self) -> bool {
+        true
+    }
+
+    fn start(&self, setup: ChainSetup, seed: Seed) -> Box<dyn Chain> {
+        Box::new(HillClimbing::new(setup.evaluator, setup.start, seed, *self))
+    }
+
+    fn resume(&self, setup: ChainSetup, saved: &SavedChain) -> Result<Box<dyn Chain>, UnfitState> {
+        let chain = HillClimbing::resume(setup.evaluator, setup.start, *self, saved)?;
+        Ok(Box::new(chain))
     }
 }
 
@@ -54,7 +86,7 @@ impl HillClimbing {
         }
     }
 
-    /// Goes on from a stored state.
+    /// Resumes from a stored state.
     ///
     /// # Errors
     /// If the state is not one of this search.

@@ -1,10 +1,13 @@
 //! Tabu search: always the best operation that does not lead back to one of the last networks,
 //! also when it loses; stops after a number of operations without a new best.
 
+use super::population::Individual;
 use crate::graph::Dag;
 use crate::ids::{NodeIdx, Seed};
+use crate::search::params::ChainSetup;
 use crate::search::{Chain, ChainCore, Evaluator, Fields, Operation, OutOfBudget, Position};
-use crate::search::{SavedChain, StateKind, StepOutcome, UnfitState, family_hash, save_position};
+use crate::search::{SavedChain, SearchParams, SettingsError, StateKind, StepOutcome, UnfitState};
+use crate::search::{Visitor, family_hash, save_position};
 use std::collections::VecDeque;
 
 /// How long tabu search remembers, and how patient it is.
@@ -22,6 +25,31 @@ impl Default for TabuParams {
             list: 100,
             patience: 100,
         }
+    }
+}
+
+impl SearchParams for TabuParams {
+    fn kind(&self) -> StateKind {
+        Tabu::KIND
+    }
+
+    fn visit(&mut self, with: &mut dyn Visitor) -> Result<(), SettingsError> {
+        let Self { list, patience } = self;
+        with.size("list", list)?;
+        with.whole("patience", patience)
+    }
+
+    fn bytes_per_chain(&self, nodes: usize) -> usize {
+        Position::bytes_for(nodes) + Individual::bytes_for(nodes)
+    }
+
+    fn start(&self, setup: ChainSetup, seed: Seed) -> Box<dyn Chain> {
+        Box::new(Tabu::new(setup.evaluator, setup.start, seed, *self))
+    }
+
+    fn resume(&self, setup: ChainSetup, saved: &SavedChain) -> Result<Box<dyn Chain>, UnfitState> {
+        let chain = Tabu::resume(setup.evaluator, setup.start, *self, saved)?;
+        Ok(Box::new(chain))
     }
 }
 
@@ -57,7 +85,7 @@ impl Tabu {
         }
     }
 
-    /// Goes on from a stored state.
+    /// Resumes from a stored state.
     ///
     /// # Errors
     /// If the state is not one of this search.

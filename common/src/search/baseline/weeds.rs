@@ -2,10 +2,13 @@
 //! makes; seeds fall a random number of operations away from it, fewer as time goes on; parents
 //! and seeds compete for the places of the colony.
 
-use super::individual::{Individual, load_scored, save_all};
-use super::population::{About, Draw, Population, PopulationSearch};
+use super::population::{About, Draw, Individual, Population, PopulationSearch};
+use super::population::{load_scored, save_all};
+use crate::ids::Seed;
 use crate::score::LogScore;
-use crate::search::{Fields, Random, StateKind, UnfitState};
+use crate::search::params::{ChainSetup, check};
+use crate::search::{Chain, Fields, ParamError, Random, SavedChain, SearchParams, SettingsError};
+use crate::search::{StateKind, UnfitState, Visitor};
 
 /// How a colony grows and spreads.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -37,6 +40,50 @@ impl Default for WeedsParams {
             spread_last: 0.5,
             generations: 1000,
         }
+    }
+}
+
+impl SearchParams for WeedsParams {
+    fn kind(&self) -> StateKind {
+        Weeds::KIND
+    }
+
+    fn check(&self) -> Result<(), ParamError> {
+        check::at_least("the first colony", self.initial, 1)?;
+        check::at_least("the largest colony", self.maximum, 1)?;
+        check::at_least("the number of seeds of the best weed", self.seeds_most, 1)
+    }
+
+    fn visit(&mut self, with: &mut dyn Visitor) -> Result<(), SettingsError> {
+        let Self {
+            initial,
+            maximum,
+            seeds_least,
+            seeds_most,
+            spread_first,
+            spread_last,
+            generations,
+        } = self;
+        with.size("initial", initial)?;
+        with.size("maximum", maximum)?;
+        with.size("seeds_least", seeds_least)?;
+        with.size("seeds_most", seeds_most)?;
+        with.optional("spread_first", spread_first)?;
+        with.number("spread_last", spread_last)?;
+        with.whole("generations", generations)
+    }
+
+    fn bytes_per_chain(&self, nodes: usize) -> usize {
+        self.maximum * (self.seeds_most + 1) * Individual::bytes_for(nodes)
+    }
+
+    fn start(&self, setup: ChainSetup, seed: Seed) -> Box<dyn Chain> {
+        Box::new(Weeds::new(setup.evaluator, setup.start, seed, *self))
+    }
+
+    fn resume(&self, setup: ChainSetup, saved: &SavedChain) -> Result<Box<dyn Chain>, UnfitState> {
+        let chain = Weeds::resume(setup.evaluator, setup.start, *self, saved)?;
+        Ok(Box::new(chain))
     }
 }
 
@@ -99,9 +146,7 @@ impl PopulationSearch for Colony {
     };
 
     fn new(mut params: WeedsParams) -> Self {
-        params.maximum = params.maximum.max(1);
-        params.initial = params.initial.clamp(1, params.maximum);
-        params.seeds_most = params.seeds_most.max(1);
+        params.initial = params.initial.min(params.maximum);
         params.seeds_least = params.seeds_least.min(params.seeds_most);
         Self {
             params,
