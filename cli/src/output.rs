@@ -5,11 +5,11 @@ use crate::failure::Failure;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use rlbayes_common::data::Table;
+use rlbayes_common::files::{HALF_WRITTEN, write_whole};
 use rlbayes_common::fit::fit;
 use rlbayes_common::graph::Dag;
 use rlbayes_common::io::{
-    Around, Format, HALF_WRITTEN, WriteError, WriteOptions, portability_warnings, write_network,
-    write_whole,
+    Around, Format, WriteError, WriteOptions, portability_warnings, write_network,
 };
 use rlbayes_common::network::{NamedDag, NetworkFile};
 use std::io::Write;

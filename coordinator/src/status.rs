@@ -99,11 +99,7 @@ pub fn to_json(status: &v1::StatusReply) -> Value {
             json!(text)
         }
     };
-    let id: String = status
-        .search_id
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
+    let id = rlbayes_common::hex::encode(&status.search_id);
     json!({
         "state": status.state,
         "search_id": id,

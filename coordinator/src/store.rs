@@ -4,8 +4,8 @@
 use crate::journal::{Journal, JournalError};
 use crate::state::Stored;
 use rlbayes_common::elite::Keying;
+use rlbayes_common::files::set_aside;
 use rlbayes_common::identity::difference;
-use rlbayes_common::io::set_aside;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};

@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::{machine, terminal};
-use rlbayes_common::io::write_whole;
+use rlbayes_common::files::write_whole;
 use std::path::{Path, PathBuf};
 
 /// A table of results; all cells are text.

@@ -3,7 +3,7 @@
 
 use super::block_on;
 use crate::failure::Failure;
-use rlbayes_common::io::write_whole;
+use rlbayes_common::files::write_whole;
 use rlbayes_proto::v1;
 use rlbayes_proto::v1::coordinator_server::{Coordinator, CoordinatorServer};
 use std::path::Path;

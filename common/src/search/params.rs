@@ -66,6 +66,34 @@ pub(crate) struct ChainSetup {
     pub(crate) rank: ChainRank,
 }
 
+/// Writes what is the same in nearly every [`SearchParams`]: chains of a type that is made from an
+/// evaluator, a network to start from and the settings.
+macro_rules! made_by {
+    ($chain:ident) => {
+        fn kind(&self) -> $crate::search::StateKind {
+            $chain::KIND
+        }
+
+        fn start(
+            &self,
+            setup: $crate::search::params::ChainSetup,
+            seed: $crate::ids::Seed,
+        ) -> Box<dyn $crate::search::Chain> {
+            Box::new($chain::new(setup.evaluator, setup.start, seed, *self))
+        }
+
+        fn resume(
+            &self,
+            setup: $crate::search::params::ChainSetup,
+            saved: &$crate::search::SavedChain,
+        ) -> Result<Box<dyn $crate::search::Chain>, $crate::search::UnfitState> {
+            let chain = $chain::resume(setup.evaluator, setup.start, *self, saved)?;
+            Ok(Box::new(chain))
+        }
+    };
+}
+pub(crate) use made_by;
+
 /// Lists the searches, the default first.
 macro_rules! searches {
     ($($(#[$doc:meta])* $name:ident($params:ty),)+) => {

@@ -9,7 +9,7 @@ use crate::elite::{EliteRow, Structure};
 use crate::graph::{Dag, ReachScratch};
 use crate::ids::{NodeIdx, Seed};
 use crate::score::LogScore;
-use crate::search::params::{ChainSetup, check};
+use crate::search::params::{check, made_by};
 use crate::search::{Chain, ChainCore, Evaluator, Fields, Operation, OutOfBudget, ParamError};
 use crate::search::{Random, SavedChain, SearchParams, SettingsError, StateKind, StepOutcome};
 use crate::search::{UnfitState, Visitor};
@@ -42,9 +42,7 @@ impl Default for AnnealingParams {
 }
 
 impl SearchParams for AnnealingParams {
-    fn kind(&self) -> StateKind {
-        Annealing::KIND
-    }
+    made_by!(Annealing);
 
     fn check(&self) -> Result<(), ParamError> {
         check::temperature(self.temperature)?;
@@ -68,15 +66,6 @@ impl SearchParams for AnnealingParams {
 
     fn bytes_per_chain(&self, nodes: usize) -> usize {
         Individual::bytes_for(nodes)
-    }
-
-    fn start(&self, setup: ChainSetup, seed: Seed) -> Box<dyn Chain> {
-        Box::new(Annealing::new(setup.evaluator, setup.start, seed, *self))
-    }
-
-    fn resume(&self, setup: ChainSetup, saved: &SavedChain) -> Result<Box<dyn Chain>, UnfitState> {
-        let chain = Annealing::resume(setup.evaluator, setup.start, *self, saved)?;
-        Ok(Box::new(chain))
     }
 }
 

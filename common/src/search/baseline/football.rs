@@ -31,9 +31,8 @@
 mod arc_numbers;
 
 use super::population::{About, Draw, Individual, Population, PopulationSearch, best_of};
-use crate::ids::Seed;
-use crate::search::params::{ChainSetup, check};
-use crate::search::{Chain, Fields, ParamError, Random, SavedChain, SearchParams, SettingsError};
+use crate::search::params::{check, made_by};
+use crate::search::{Fields, ParamError, Random, SearchParams, SettingsError};
 use crate::search::{StateKind, UnfitState, Visitor};
 use arc_numbers::{decoded, dimensions, encoded};
 
@@ -70,9 +69,7 @@ impl Default for FootballParams {
 }
 
 impl SearchParams for FootballParams {
-    fn kind(&self) -> StateKind {
-        Football::KIND
-    }
+    made_by!(Football);
 
     fn check(&self) -> Result<(), ParamError> {
         check::at_least("the number of groups", self.groups, 1)?;
@@ -98,15 +95,6 @@ impl SearchParams for FootballParams {
 
     fn bytes_per_chain(&self, nodes: usize) -> usize {
         self.bytes(nodes) + self.population * Individual::bytes_for(nodes)
-    }
-
-    fn start(&self, setup: ChainSetup, seed: Seed) -> Box<dyn Chain> {
-        Box::new(Football::new(setup.evaluator, setup.start, seed, *self))
-    }
-
-    fn resume(&self, setup: ChainSetup, saved: &SavedChain) -> Result<Box<dyn Chain>, UnfitState> {
-        let chain = Football::resume(setup.evaluator, setup.start, *self, saved)?;
-        Ok(Box::new(chain))
     }
 }
 

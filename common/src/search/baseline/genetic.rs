@@ -10,9 +10,9 @@
 
 use super::population::{About, Draw, Individual, Population, PopulationSearch};
 use super::population::{best_of, load_scored, repair, save_all};
-use crate::ids::{NodeIdx, Seed};
-use crate::search::params::{ChainSetup, check};
-use crate::search::{Chain, Fields, ParamError, Random, SavedChain, SearchParams, SettingsError};
+use crate::ids::NodeIdx;
+use crate::search::params::{check, made_by};
+use crate::search::{Fields, ParamError, Random, SearchParams, SettingsError};
 use crate::search::{StateKind, UnfitState, Visitor};
 
 /// How a generation makes the next.
@@ -43,9 +43,7 @@ impl Default for GeneticParams {
 }
 
 impl SearchParams for GeneticParams {
-    fn kind(&self) -> StateKind {
-        Genetic::KIND
-    }
+    made_by!(Genetic);
 
     fn check(&self) -> Result<(), ParamError> {
         check::probability("the crossover rate", self.crossover)?;
@@ -71,15 +69,6 @@ impl SearchParams for GeneticParams {
 
     fn bytes_per_chain(&self, nodes: usize) -> usize {
         2 * self.population * Individual::bytes_for(nodes)
-    }
-
-    fn start(&self, setup: ChainSetup, seed: Seed) -> Box<dyn Chain> {
-        Box::new(Genetic::new(setup.evaluator, setup.start, seed, *self))
-    }
-
-    fn resume(&self, setup: ChainSetup, saved: &SavedChain) -> Result<Box<dyn Chain>, UnfitState> {
-        let chain = Genetic::resume(setup.evaluator, setup.start, *self, saved)?;
-        Ok(Box::new(chain))
     }
 }
 

@@ -5,7 +5,7 @@
 use super::population::Individual;
 use crate::graph::{Dag, ReachScratch};
 use crate::ids::Seed;
-use crate::search::params::ChainSetup;
+use crate::search::params::made_by;
 use crate::search::{Chain, ChainCore, Evaluator, Fields, Operation, OutOfBudget, Position};
 use crate::search::{SavedChain, SearchParams, SettingsError, StateKind, StepOutcome, UnfitState};
 use crate::search::{Visitor, save_position};
@@ -29,9 +29,7 @@ impl Default for HillClimbingParams {
 }
 
 impl SearchParams for HillClimbingParams {
-    fn kind(&self) -> StateKind {
-        HillClimbing::KIND
-    }
+    made_by!(HillClimbing);
 
     fn visit(&mut self, with: &mut dyn Visitor) -> Result<(), SettingsError> {
         let Self { restarts, perturb } = self;
@@ -45,15 +43,6 @@ impl SearchParams for HillClimbingParams {
 
     fn takes_only_gains(&self) -> bool {
         true
-    }
-
-    fn start(&self, setup: ChainSetup, seed: Seed) -> Box<dyn Chain> {
-        Box::new(HillClimbing::new(setup.evaluator, setup.start, seed, *self))
-    }
-
-    fn resume(&self, setup: ChainSetup, saved: &SavedChain) -> Result<Box<dyn Chain>, UnfitState> {
-        let chain = HillClimbing::resume(setup.evaluator, setup.start, *self, saved)?;
-        Ok(Box::new(chain))
     }
 }
 

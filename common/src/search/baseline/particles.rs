@@ -4,9 +4,9 @@
 
 use super::population::{About, Draw, Individual, Population, PopulationSearch};
 use super::population::{best_of, load_scored, save_all};
-use crate::ids::{NodeIdx, Seed};
-use crate::search::params::{ChainSetup, check};
-use crate::search::{Chain, Constraints, Fields, Operation, ParamError, Random, SavedChain};
+use crate::ids::NodeIdx;
+use crate::search::params::{check, made_by};
+use crate::search::{Constraints, Fields, Operation, ParamError, Random};
 use crate::search::{SearchParams, SettingsError, StateKind, UnfitState, Visitor};
 
 /// The swarm and its probabilities, each as (first, last) of a linear schedule.
@@ -37,9 +37,7 @@ impl Default for ParticlesParams {
 }
 
 impl SearchParams for ParticlesParams {
-    fn kind(&self) -> StateKind {
-        Particles::KIND
-    }
+    made_by!(Particles);
 
     fn check(&self) -> Result<(), ParamError> {
         check::at_least("the swarm", self.swarm, 1)
@@ -65,15 +63,6 @@ impl SearchParams for ParticlesParams {
 
     fn bytes_per_chain(&self, nodes: usize) -> usize {
         3 * self.swarm * Individual::bytes_for(nodes)
-    }
-
-    fn start(&self, setup: ChainSetup, seed: Seed) -> Box<dyn Chain> {
-        Box::new(Particles::new(setup.evaluator, setup.start, seed, *self))
-    }
-
-    fn resume(&self, setup: ChainSetup, saved: &SavedChain) -> Result<Box<dyn Chain>, UnfitState> {
-        let chain = Particles::resume(setup.evaluator, setup.start, *self, saved)?;
-        Ok(Box::new(chain))
     }
 }
 

@@ -4,7 +4,7 @@
 use super::population::Individual;
 use crate::graph::Dag;
 use crate::ids::{NodeIdx, Seed};
-use crate::search::params::ChainSetup;
+use crate::search::params::made_by;
 use crate::search::{Chain, ChainCore, Evaluator, Fields, Operation, OutOfBudget, Position};
 use crate::search::{SavedChain, SearchParams, SettingsError, StateKind, StepOutcome, UnfitState};
 use crate::search::{Visitor, family_hash, save_position};
@@ -29,9 +29,7 @@ impl Default for TabuParams {
 }
 
 impl SearchParams for TabuParams {
-    fn kind(&self) -> StateKind {
-        Tabu::KIND
-    }
+    made_by!(Tabu);
 
     fn visit(&mut self, with: &mut dyn Visitor) -> Result<(), SettingsError> {
         let Self { list, patience } = self;
@@ -41,15 +39,6 @@ impl SearchParams for TabuParams {
 
     fn bytes_per_chain(&self, nodes: usize) -> usize {
         Position::bytes_for(nodes) + Individual::bytes_for(nodes)
-    }
-
-    fn start(&self, setup: ChainSetup, seed: Seed) -> Box<dyn Chain> {
-        Box::new(Tabu::new(setup.evaluator, setup.start, seed, *self))
-    }
-
-    fn resume(&self, setup: ChainSetup, saved: &SavedChain) -> Result<Box<dyn Chain>, UnfitState> {
-        let chain = Tabu::resume(setup.evaluator, setup.start, *self, saved)?;
-        Ok(Box::new(chain))
     }
 }
 

@@ -4,10 +4,9 @@
 
 use super::population::{About, Draw, Individual, Population, PopulationSearch};
 use super::population::{load_scored, save_all};
-use crate::ids::Seed;
 use crate::score::LogScore;
-use crate::search::params::{ChainSetup, check};
-use crate::search::{Chain, Fields, ParamError, Random, SavedChain, SearchParams, SettingsError};
+use crate::search::params::{check, made_by};
+use crate::search::{Fields, ParamError, Random, SearchParams, SettingsError};
 use crate::search::{StateKind, UnfitState, Visitor};
 
 /// How a colony grows and spreads.
@@ -44,9 +43,7 @@ impl Default for WeedsParams {
 }
 
 impl SearchParams for WeedsParams {
-    fn kind(&self) -> StateKind {
-        Weeds::KIND
-    }
+    made_by!(Weeds);
 
     fn check(&self) -> Result<(), ParamError> {
         check::at_least("the first colony", self.initial, 1)?;
@@ -75,15 +72,6 @@ impl SearchParams for WeedsParams {
 
     fn bytes_per_chain(&self, nodes: usize) -> usize {
         self.maximum * (self.seeds_most + 1) * Individual::bytes_for(nodes)
-    }
-
-    fn start(&self, setup: ChainSetup, seed: Seed) -> Box<dyn Chain> {
-        Box::new(Weeds::new(setup.evaluator, setup.start, seed, *self))
-    }
-
-    fn resume(&self, setup: ChainSetup, saved: &SavedChain) -> Result<Box<dyn Chain>, UnfitState> {
-        let chain = Weeds::resume(setup.evaluator, setup.start, *self, saved)?;
-        Ok(Box::new(chain))
     }
 }
 

@@ -1,10 +1,8 @@
 //! The options of the printed walk: what the paper leaves open.
 
 use super::walk::PaperWalk;
-use crate::ids::Seed;
-use crate::search::params::{ChainSetup, check};
-use crate::search::{Chain, ParamError, SavedChain, SearchParams, SettingsError, StateKind};
-use crate::search::{UnfitState, Visitor};
+use crate::search::params::{check, made_by};
+use crate::search::{ParamError, SearchParams, SettingsError, Visitor};
 
 /// The options of the walk.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -52,9 +50,7 @@ impl Default for PaperParams {
 }
 
 impl SearchParams for PaperParams {
-    fn kind(&self) -> StateKind {
-        PaperWalk::KIND
-    }
+    made_by!(PaperWalk);
 
     fn check(&self) -> Result<(), ParamError> {
         check::probability("epsilon", self.epsilon)?;
@@ -83,17 +79,5 @@ impl SearchParams for PaperParams {
 
     fn takes_seeds(&self) -> bool {
         true
-    }
-
-    fn start(&self, setup: ChainSetup, seed: Seed) -> Box<dyn Chain> {
-        let ChainSetup {
-            evaluator, start, ..
-        } = setup;
-        Box::new(PaperWalk::new(evaluator, start, seed, *self))
-    }
-
-    fn resume(&self, setup: ChainSetup, saved: &SavedChain) -> Result<Box<dyn Chain>, UnfitState> {
-        let walk = PaperWalk::resume(setup.evaluator, setup.start, *self, saved)?;
-        Ok(Box::new(walk))
     }
 }

@@ -3,7 +3,7 @@
 //! start of a population, and how members are stored.
 
 use crate::elite::{EliteRow, Structure};
-use crate::graph::{Dag, ReachScratch};
+use crate::graph::{Dag, ReachScratch, edges_of};
 use crate::ids::NodeIdx;
 use crate::score::LogScore;
 use crate::search::UnfitState;
@@ -167,8 +167,7 @@ impl Individual {
     pub(in crate::search::baseline) fn edges(
         &self,
     ) -> impl Iterator<Item = (NodeIdx, NodeIdx)> + '_ {
-        NodeIdx::all(self.nodes())
-            .flat_map(move |to| self.parents(to).iter().map(move |&from| (from, to)))
+        edges_of(&self.families)
     }
 
     /// Tells whether a directed path leads from `start` to `goal` (a node reaches itself): a walk
