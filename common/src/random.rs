@@ -1,5 +1,11 @@
 //! The one random generator of the project: named and portable (xoshiro256++, Blackman and Vigna
 //! 2019), so that a seed means the same trace on every machine; its state can be stored.
+//!
+//! Why not `rand_xoshiro` itself: it hands its state out through serde alone, a detour through a
+//! serialiser for four numbers that every stored chain has, to save the nine lines of
+//! [`Random::bits`]; a test compares them with it. Why not the methods of rand's `RngExt`: they
+//! draw numbers below a limit and chances in other ways from release to release, and a seed must
+//! keep its trace.
 
 use crate::ids::Seed;
 use rand::TryRng;
