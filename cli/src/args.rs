@@ -2,6 +2,7 @@
 //! value that the engine takes.
 
 use crate::failure::Failure;
+use crate::flag_hints::FlagHint;
 use crate::other_searches::OtherSearchArgs;
 use crate::units::{parse_size, parse_stagnation, parse_time};
 use clap::{Args, ValueEnum};
@@ -61,7 +62,7 @@ impl TableArgs {
             options.missing_markers = self.missing_marker.clone();
         }
         let (table, report) =
-            load_table(path, &options).map_err(|error| Failure::file(path, error))?;
+            load_table(path, &options).map_err(|error| Failure::file(path, error.with_flags()))?;
         if report.rows_dropped > 0 {
             warn(format!(
                 "{} of {} rows have missing cells and were dropped",

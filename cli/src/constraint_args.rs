@@ -3,6 +3,7 @@
 
 use crate::args::read_structure;
 use crate::failure::Failure;
+use crate::flag_hints::FlagHint;
 use clap::Args;
 use rlbayes_common::data::{Schema, Source, SourceError};
 use rlbayes_common::graph::Dag;
@@ -60,7 +61,7 @@ impl ConstraintArgs {
     pub(crate) fn refused(&self, error: &ConstraintError) -> Failure {
         match self.culprit(error) {
             Some((path, line)) => Failure::file(path, format!("line {line}: {error}")),
-            None => Failure::input(error),
+            None => Failure::input(error.with_flags()),
         }
     }
 

@@ -3,6 +3,7 @@
 use crate::args::{BudgetArgs, ResourceArgs, ScoreArgs, SearchArgs, TableArgs, place_on};
 use crate::constraint_args::ConstraintArgs;
 use crate::failure::Failure;
+use crate::flag_hints::FlagHint;
 use crate::local::{self, Job, Kept, Outcome};
 use crate::machine;
 use crate::memory_layout::MemoryLayout;
@@ -244,7 +245,7 @@ pub(crate) fn prepare(args: &LearnArgs, table: &Arc<Table>) -> Result<Prepared, 
     let start = args.constraints.start(table.schema())?.unwrap_or(empty);
     let start = constraints
         .starting_point(table, &start)
-        .map_err(Failure::input)?;
+        .map_err(|error| Failure::input(error.with_flags()))?;
     let threads = args.resources.threads.unwrap_or_else(machine::cores);
     if threads == 0 || args.resources.chains == Some(0) || args.resources.round_evaluations == 0 {
         return Err(Failure::input(

@@ -5,6 +5,7 @@ mod bench;
 mod cluster;
 mod constraint_args;
 mod failure;
+mod flag_hints;
 mod learn;
 mod local;
 mod machine;

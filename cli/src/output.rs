@@ -2,6 +2,7 @@
 //! can't be written is known before the search begins.
 
 use crate::failure::Failure;
+use crate::flag_hints::FlagHint;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use rlbayes_common::data::Table;
@@ -85,7 +86,7 @@ impl Output {
         };
         write_network(self.format, network, &options)
             .map(|_| ())
-            .map_err(|error| Failure::file(&self.path, error))
+            .map_err(|error| Failure::file(&self.path, error.with_flags()))
     }
 
     /// Writes the file. A network too large for a picture is a warning, not a failure.
@@ -114,10 +115,10 @@ impl Output {
                 .and_then(|bytes| write_whole(&self.path, &bytes))
                 .map_err(|error| Failure::file(&self.path, error)),
             Err(error @ WriteError::TooLarge { .. }) => {
-                warn(format!("{}: {error}", self.path.display()));
+                warn(format!("{}: {}", self.path.display(), error.with_flags()));
                 Ok(())
             }
-            Err(error) => Err(Failure::file(&self.path, error)),
+            Err(error) => Err(Failure::file(&self.path, error.with_flags())),
         }
     }
 

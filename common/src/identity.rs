@@ -1,5 +1,5 @@
 //! What makes two runs the same search: its settings by name. Budgets are not among them: the same
-//! search may go on for longer.
+//! search may run for longer.
 
 use crate::ids::SearchId;
 use std::collections::{BTreeMap, BTreeSet};

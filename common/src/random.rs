@@ -22,7 +22,7 @@ impl Random {
         Self(std::array::from_fn(|word| seed.mix(word as u64).0))
     }
 
-    /// Goes on from a stored state; all zeros, which no generator ever has, counts as seed 0.
+    /// Resumes from a stored state; all zeros, which no generator ever has, counts as seed 0.
     #[must_use]
     pub fn from_state(state: [u64; 4]) -> Self {
         if state == [0; 4] {

@@ -634,7 +634,7 @@ fn an_endless_pipe_is_refused_in_time() {
         let ran = Running::of(command).wait(Duration::from_secs(60));
         let _ = yes.kill();
         let _ = yes.wait();
-        names(&sentence(&ran), &["/dev/stdin", "goes on after"]);
+        names(&sentence(&ran), &["/dev/stdin", "is longer than"]);
         assert_empty(folder.path());
     }
 }

@@ -197,7 +197,7 @@ impl Counter {
             #[expect(
                 unsafe_code,
                 reason = "the population count instruction: see has_popcnt; 1.1 to 1.4 times the local \
-                          scores a second at 1000 rows (cargo bench -- 1000, with and without)"
+                          scores per second at 1000 rows (cargo bench -- 1000, with and without)"
             )]
             // SAFETY: has_popcnt found the instruction on this processor.
             return unsafe { self.by_bits_popcnt(index, candidate, arity, cell, configuration) };

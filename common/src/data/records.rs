@@ -89,13 +89,13 @@ pub(crate) enum RecordError {
     Source(SourceError),
     /// A NUL byte.
     Nul { line: u64, cell: usize },
-    /// A cell goes on after the limit.
+    /// A cell is longer than the limit.
     CellTooLong {
         line: u64,
         cell: usize,
         quoted: bool,
     },
-    /// A row goes on after [`NodeIdx::MAX_NODES`] cells.
+    /// A row has more than [`NodeIdx::MAX_NODES`] cells.
     TooManyCells { line: u64 },
     /// Text between a closing quote and the delimiter.
     TextAfterQuote { line: u64, cell: usize },

@@ -62,7 +62,7 @@ pub enum SourceError {
         what: &'static str,
     },
     /// The content does not end within the limit.
-    #[error("cannot read the input: it goes on after {limit} bytes, the most that is taken")]
+    #[error("cannot read the input: it is longer than {limit} bytes, the most that is taken")]
     TooLarge {
         /// How many bytes are taken.
         limit: u64,
@@ -215,7 +215,7 @@ fn gzip_error(error: io::Error) -> io::Error {
     }
 }
 
-/// A reader that fails when its stream goes on after a number of bytes.
+/// A reader that fails when its stream is longer than a number of bytes.
 struct Bounded<R> {
     inner: R,
     limit: u64,
@@ -306,7 +306,7 @@ mod tests {
         let error = read(vec![b'x'; 11], 10).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "cannot read the input: it goes on after 10 bytes, the most that is taken"
+            "cannot read the input: it is longer than 10 bytes, the most that is taken"
         );
     }
 

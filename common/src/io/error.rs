@@ -103,7 +103,7 @@ pub enum WriteError {
     },
     /// A picture of that many nodes can't be read.
     #[error(
-        "a picture shows at most {MAX_DRAWN_NODES} nodes and this network has {nodes}: draw a part of it with `--around NODE`"
+        "a picture shows at most {MAX_DRAWN_NODES} nodes and this network has {nodes}: draw the neighbourhood of a node instead"
     )]
     TooLarge {
         /// How many nodes there are.

@@ -243,7 +243,7 @@ mod tests {
             };
         }
         assert_eq!(since_best, 30, "stops when patience is used up");
-        assert!(losses > 5, "goes on though it loses");
+        assert!(losses > 5, "continues though it loses");
     }
 
     #[test]

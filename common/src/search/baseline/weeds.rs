@@ -1,5 +1,5 @@
 //! Invasive weed optimisation (Mehrabian and Lucas 2006): the better a weed, the more seeds it
-//! makes; seeds fall a random number of operations away from it, fewer as time goes on; parents
+//! makes; seeds fall a random number of operations away from it, fewer as time passes; parents
 //! and seeds compete for the places of the colony.
 
 use super::population::{About, Draw, Individual, Population, PopulationSearch};

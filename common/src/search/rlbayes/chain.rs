@@ -314,7 +314,7 @@ impl RlBayes {
             if child.structure == own.structure {
                 self.transfer_to_own_row();
             } else {
-                self.go_on_from(child);
+                self.continue_from(child);
             }
         }
         self.begin_run()
@@ -336,15 +336,15 @@ impl RlBayes {
         let child = recombine(own, other, &mut self.core.evaluator)?;
         if lags || child.score.beats(better_parent) {
             match self.table.explored() {
-                Some(_) => self.go_on_from(child),
-                None => self.first_run_goes_on_from(&child)?,
+                Some(_) => self.continue_from(child),
+                None => self.continue_first_run_from(&child)?,
             }
         }
         Ok(())
     }
 
     /// Explores a child of the row so far and another's from now on.
-    fn go_on_from(&mut self, child: EliteRow) {
+    fn continue_from(&mut self, child: EliteRow) {
         self.since_row = 0;
         if self
             .table
@@ -357,8 +357,8 @@ impl RlBayes {
         }
     }
 
-    /// Lets the first run, which has no row to fall back on, go on from a child of its best.
-    fn first_run_goes_on_from(&mut self, child: &EliteRow) -> Result<(), OutOfBudget> {
+    /// Lets the first run, which has no row to fall back on, continue from a child of its best.
+    fn continue_first_run_from(&mut self, child: &EliteRow) -> Result<(), OutOfBudget> {
         let Stage::Exploring(position) = &mut self.stage else {
             return Ok(());
         };

@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_that_the_budget_cuts_goes_on_where_it_was() {
+    fn a_step_that_the_budget_cuts_continues_where_it_was() {
         let mut chain = grown();
         let before = chain.core().evaluator.evaluations();
         chain.core_mut().evaluator.set_limit(before + 1);
@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_that_is_scored_may_be_the_best_and_habits_may_end_the_search() {
+    fn everything_that_is_scored_may_be_the_best_and_the_search_may_end_itself() {
         let mut chain = grown();
         let outcomes: Vec<StepOutcome> = (0..3).map(|_| chain.step()).collect();
         assert_eq!(outcomes[2], StepOutcome::Exhausted);
