@@ -9,7 +9,7 @@ use crate::terminal::{bar_over, print, remark};
 use clap::Args;
 use rlbayes::units::{parse_time, show_time};
 use rlbayes::{Budget, Outcome, Search, SearchSettings, StopHandle, Table, machine};
-use rlbayes_common::io::write_whole;
+use rlbayes_common::files::write_whole;
 use rlbayes_common::score::LogScore;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};

@@ -2,7 +2,7 @@
 //! against. It decodes the same messages and answers with one of the same size.
 
 use crate::failure::Failure;
-use rlbayes_common::io::write_whole;
+use rlbayes_common::files::write_whole;
 use rlbayes_proto::v1;
 use rlbayes_proto::v1::coordinator_server::{Coordinator, CoordinatorServer};
 use std::path::Path;

@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::terminal::remark;
 use rlbayes::machine;
-use rlbayes_common::io::write_whole;
+use rlbayes_common::files::write_whole;
 use std::path::{Path, PathBuf};
 
 /// A table of results; all cells are text.

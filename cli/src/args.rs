@@ -2,6 +2,7 @@
 //! value that the engine takes.
 
 use crate::failure::Failure;
+use crate::flag_hints::FlagHint;
 use crate::other_searches::OtherSearchArgs;
 use crate::units::{parse_size, parse_stagnation, parse_time};
 use clap::{Args, ValueEnum};
@@ -51,7 +52,8 @@ impl TableArgs {
         if !self.missing_marker.is_empty() {
             options.missing_markers = self.missing_marker.clone();
         }
-        let table = Table::read_with(path, &options).map_err(Failure::input)?;
+        let table = Table::read_with(path, &options)
+            .map_err(|error| Failure::file(&error.path, error.problem.with_flags()))?;
         let Some(report) = table.report() else {
             return Ok(table);
         };

@@ -2,6 +2,7 @@
 //! their files something is wrong.
 
 use crate::failure::Failure;
+use crate::flag_hints::FlagHint;
 use clap::Args;
 use rlbayes::{NamedConstraints, Network};
 use rlbayes_common::data::{Source, SourceError};
@@ -100,7 +101,7 @@ impl ConstraintFiles {
     pub(crate) fn refused(&self, error: &ConstraintError) -> Failure {
         match self.culprit(error) {
             Some((path, line)) => Failure::file(path, format!("line {line}: {error}")),
-            None => Failure::input(error),
+            None => Failure::input(error.with_flags()),
         }
     }
 

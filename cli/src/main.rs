@@ -4,6 +4,7 @@ mod args;
 mod cluster;
 mod constraint_args;
 mod failure;
+mod flag_hints;
 mod learn;
 mod other_searches;
 mod output;

@@ -82,7 +82,7 @@ impl OtherSearchArgs {
     pub(crate) fn genetic(&self) -> GeneticParams {
         GeneticParams {
             population: self.ga_population,
-            tournament: self.ga_tournament.max(1),
+            tournament: self.ga_tournament,
             crossover: self.ga_crossover,
             mutation: self.ga_mutation,
             elite: self.ga_elite,
@@ -92,8 +92,8 @@ impl OtherSearchArgs {
     pub(crate) fn weeds(&self) -> WeedsParams {
         WeedsParams {
             initial: self.iwo_initial,
-            maximum: self.iwo_maximum.max(1),
-            seeds_most: self.iwo_seeds.max(1),
+            maximum: self.iwo_maximum,
+            seeds_most: self.iwo_seeds,
             spread_first: self.iwo_spread_first,
             spread_last: self.iwo_spread_last,
             generations: self.iwo_generations,
@@ -104,7 +104,7 @@ impl OtherSearchArgs {
     pub(crate) fn football(&self) -> FootballParams {
         FootballParams {
             population: self.ftta_population,
-            groups: self.ftta_groups.max(1),
+            groups: self.ftta_groups,
             ..FootballParams::default()
         }
     }

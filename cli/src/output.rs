@@ -2,12 +2,14 @@
 //! can't be written is known before the search begins.
 
 use crate::failure::Failure;
+use crate::flag_hints::FlagHint;
 use rlbayes::write_packed;
 use rlbayes_common::data::Table;
+use rlbayes_common::files::HALF_WRITTEN;
 use rlbayes_common::fit::fit;
 use rlbayes_common::graph::Dag;
 use rlbayes_common::io::{
-    Around, Format, HALF_WRITTEN, WriteError, WriteOptions, portability_warnings, write_network,
+    Around, Format, WriteError, WriteOptions, portability_warnings, write_network,
 };
 use rlbayes_common::network::{NamedDag, NetworkFile};
 use std::path::{Path, PathBuf};
@@ -82,7 +84,7 @@ impl Output {
         };
         write_network(self.format, network, &options)
             .map(|_| ())
-            .map_err(|error| Failure::file(&self.path, error))
+            .map_err(|error| Failure::file(&self.path, error.with_flags()))
     }
 
     /// Writes the file. A network too large for a picture is a warning, not a failure.
@@ -110,10 +112,10 @@ impl Output {
                 write_packed(&self.path, bytes).map_err(|error| Failure::file(&self.path, error))
             }
             Err(error @ WriteError::TooLarge { .. }) => {
-                warn(format!("{}: {error}", self.path.display()));
+                warn(format!("{}: {}", self.path.display(), error.with_flags()));
                 Ok(())
             }
-            Err(error) => Err(Failure::file(&self.path, error)),
+            Err(error) => Err(Failure::file(&self.path, error.with_flags())),
         }
     }
 }

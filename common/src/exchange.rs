@@ -1,4 +1,4 @@
-//! What chains, workers and their coordinator tell each other, as plain values: the same whether
+//! What chains, workers and their coordinator send each other, as plain values: the same whether
 //! they share a process or a network lies between.
 
 use crate::elite::{EliteRow, Found};
@@ -8,7 +8,7 @@ use crate::search::{NamedConstraints, SearchSpec, SeedCounts, Seeds, StoppedBy};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What a chain tells after a slice.
+/// What a chain reports after a slice.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChainReport {
     /// Which chain.
@@ -21,7 +21,7 @@ pub struct ChainReport {
     pub counters: ChainCounters,
     /// Whether it would take seeds.
     pub wants_seeds: bool,
-    /// Whether it can go on.
+    /// Whether it can continue.
     pub status: ChainStatus,
     /// Its state, where the last answer asked for it.
     pub snapshot: Option<Snapshot>,
@@ -85,7 +85,7 @@ pub struct ChainCounters {
     pub seeds: SeedCounts,
 }
 
-/// Whether a chain can go on.
+/// Whether a chain can continue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChainStatus {
     /// It can.
@@ -98,7 +98,7 @@ pub enum ChainStatus {
     Exhausted,
 }
 
-/// How a chain goes on.
+/// How a chain continues.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// It runs another slice.
@@ -228,7 +228,7 @@ pub struct Exchange {
     pub worker: WorkerId,
     /// Which process of it.
     pub incarnation: Incarnation,
-    /// What its chains tell.
+    /// What its chains report.
     pub reports: Vec<ChainReport>,
     /// How it is doing.
     pub statistics: WorkerStatistics,
@@ -250,7 +250,7 @@ pub struct WorkerStatistics {
 /// What comes back from an exchange.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reply {
-    /// How chains go on, each with the sequence that is answered; a lockstep chain whose round is
+    /// How chains continue, each with the sequence that is answered; a lockstep chain whose round is
     /// not over has none.
     pub answers: Vec<(ChainId, u64, Answer)>,
     /// Chains to run besides.
@@ -272,7 +272,7 @@ pub struct StoredChain {
     pub reseeds: u64,
     /// What it has done so far.
     pub counters: ChainCounters,
-    /// Whether it can go on.
+    /// Whether it can continue.
     pub status: ChainStatus,
 }
 

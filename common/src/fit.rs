@@ -121,17 +121,14 @@ fn fit_node(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::{Schema, Variable};
+    use crate::search::test_tables::numbered_table;
+    use std::sync::Arc;
 
-    fn table(columns: Vec<Vec<u8>>, arity: usize) -> Table {
-        let states = || (0..arity).map(|at| format!("{at:03}")).collect();
-        let variables = (0..columns.len())
-            .map(|at| Variable::new(format!("v{at:03}"), states()).unwrap())
-            .collect();
-        Table::new(Schema::new(variables).unwrap(), columns).unwrap()
+    fn table(columns: Vec<Vec<u8>>, arity: usize) -> Arc<Table> {
+        numbered_table(&vec![arity; columns.len()], columns)
     }
 
-    fn pair() -> (Table, Dag) {
+    fn pair() -> (Arc<Table>, Dag) {
         let (a, b) = (NodeIdx::new(0), NodeIdx::new(1));
         let table = table(vec![vec![0, 0, 0, 1], vec![0, 1, 1, 2]], 3);
         (table, Dag::from_edges(2, [(a, b)]).unwrap())

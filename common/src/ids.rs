@@ -1,5 +1,6 @@
 //! Small numbers that must not be mixed up: nodes, chains, workers, rounds, seeds.
 
+use crate::hex;
 use std::fmt;
 
 /// Position of a variable in the schema's order (by name, bytewise).
@@ -109,7 +110,7 @@ pub struct SearchId(pub [u8; 16]);
 
 impl fmt::Display for SearchId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        f.write_str(&hex::encode(&self.0))
     }
 }
 
@@ -117,14 +118,7 @@ impl std::str::FromStr for SearchId {
     type Err = NotASearchId;
 
     fn from_str(text: &str) -> Result<Self, NotASearchId> {
-        let mut id = [0; 16];
-        if text.len() != 32 || !text.is_ascii() {
-            return Err(NotASearchId);
-        }
-        for (at, byte) in id.iter_mut().enumerate() {
-            *byte = u8::from_str_radix(&text[2 * at..2 * at + 2], 16).map_err(|_| NotASearchId)?;
-        }
-        Ok(Self(id))
+        hex::decode(text).map(Self).ok_or(NotASearchId)
     }
 }
 

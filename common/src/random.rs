@@ -1,5 +1,11 @@
 //! The one random generator of the project: named and portable (xoshiro256++, Blackman and Vigna
 //! 2019), so that a seed means the same trace on every machine; its state can be stored.
+//!
+//! Why not `rand_xoshiro` itself: it hands its state out through serde alone, a detour through a
+//! serialiser for four numbers that every stored chain has, to save the nine lines of
+//! [`Random::bits`]; a test compares them with it. Why not the methods of rand's `RngExt`: they
+//! draw numbers below a limit and chances in other ways from release to release, and a seed must
+//! keep its trace.
 
 use crate::ids::Seed;
 use rand::TryRng;
@@ -16,7 +22,7 @@ impl Random {
         Self(std::array::from_fn(|word| seed.mix(word as u64).0))
     }
 
-    /// Goes on from a stored state; all zeros, which no generator ever has, counts as seed 0.
+    /// Resumes from a stored state; all zeros, which no generator ever has, counts as seed 0.
     #[must_use]
     pub fn from_state(state: [u64; 4]) -> Self {
         if state == [0; 4] {

@@ -12,6 +12,7 @@ use crate::table::Table;
 use rlbayes_common::elite::{EliteRow, Keying, Structure};
 use rlbayes_common::exchange::SearchDescription;
 use rlbayes_common::graph::{Dag, EdgeError};
+use rlbayes_common::hex;
 use rlbayes_common::ids::{SearchId, Seed};
 use rlbayes_common::score::{LogScore, ScoreName, ScoreSpec, ScoreSpecError, Scorer};
 use rlbayes_common::search::{
@@ -428,7 +429,7 @@ impl SearchRequest {
             (ABOUT_TABLE.to_owned(), one_line(self.table.name())),
             (
                 "data".to_owned(),
-                hex(&self.table.data().fingerprint()[..16]),
+                hex::encode(&self.table.data().fingerprint()[..16]),
             ),
             ("score".to_owned(), score_text(&self.score)),
             ("search".to_owned(), self.algorithm.name().to_owned()),
@@ -530,11 +531,7 @@ fn digest(texts: &[String]) -> String {
         hasher.update(&(text.len() as u64).to_le_bytes());
         hasher.update(text.as_bytes());
     }
-    hex(&hasher.finalize().as_bytes()[..16])
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    hex::encode(&hasher.finalize().as_bytes()[..16])
 }
 
 /// A name as one line of a settings file.

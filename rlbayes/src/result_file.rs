@@ -2,7 +2,7 @@
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use rlbayes_common::io::write_whole;
+use rlbayes_common::files::write_whole;
 use std::io::{self, Write};
 use std::path::Path;
 

@@ -5,7 +5,8 @@ use crate::state::OpenError;
 use rlbayes_common::data::Table;
 use rlbayes_common::exchange::SearchDescription;
 use rlbayes_common::failpoint;
-use rlbayes_common::io::{set_aside, write_whole};
+use rlbayes_common::files::{set_aside, write_whole};
+use rlbayes_common::hex;
 use rlbayes_common::snapshot::decode_table;
 use std::fs;
 use std::io;
@@ -85,10 +86,7 @@ impl DataStore {
     }
 
     fn path(&self, search: &SearchDescription) -> Option<PathBuf> {
-        let name: String = search.data_hash[..16]
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
+        let name = hex::encode(&search.data_hash[..16]);
         Some(self.folder.as_ref()?.join(format!("{name}.table")))
     }
 }

@@ -1,7 +1,7 @@
 //! The file by which workers find a coordinator whose address nobody can know before it starts. When
 //! the search is over it says so instead: who comes late has nobody left to ask.
 
-use rlbayes_common::io::write_whole;
+use rlbayes_common::files::write_whole;
 use std::io;
 use std::path::Path;
 use std::time::Duration;

@@ -8,7 +8,7 @@ use rcgen::{
     BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
     KeyUsagePurpose,
 };
-use rlbayes_common::io::write_whole;
+use rlbayes_common::files::write_whole;
 use std::path::{Path, PathBuf};
 
 /// Makes certificates for mutual TLS: ca.pem, server.pem, client.pem and their keys.

@@ -157,7 +157,7 @@ pub(crate) fn result(args: &ResultArgs) -> Result<(), Failure> {
                 };
                 json.push_str(&chunk.json);
                 bif.extend_from_slice(&chunk.bif);
-                if bif.len().max(json.len()) > rlbayes_common::io::MAX_FILE_BYTES {
+                if bif.len().max(json.len()) > rlbayes_common::io::MAX_NETWORK_BYTES {
                     return Err(tonic::Status::out_of_range("the result is too large"));
                 }
             }

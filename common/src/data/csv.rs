@@ -3,7 +3,7 @@
 //! Every column becomes a discrete variable whose states are the different texts of its cells.
 //! White space around a cell is cut off unless the cell is quoted; a missing-value marker counts
 //! as missing quoted or not. States of rows that are dropped do not count. How rows are split is
-//! told in `records`, how columns of numbers are treated in `bins` and `column`.
+//! described in `records`, how columns of numbers are treated in `bins` and `column`.
 //!
 //! The file is read once, and memory stays near one byte a cell.
 

@@ -65,11 +65,11 @@ fn write_row(
     writer.write_all(b"\n")
 }
 
-fn quoted(text: &str) -> Cow<'_, str> {
-    let outer_blank = |byte: Option<&u8>| byte.is_none_or(u8::is_ascii_whitespace);
-    let bytes = text.as_bytes();
-    let needed = outer_blank(bytes.first())
-        || outer_blank(bytes.last())
+/// Returns a text as a cell of CSV, quoted where reading it back would else change it.
+#[must_use]
+pub fn quoted(text: &str) -> Cow<'_, str> {
+    let needed = text.is_empty()
+        || text.trim() != text
         || text.contains([',', ';', '\t', '"', '\r', '\n'])
         || text.starts_with('\u{feff}');
     if needed {

@@ -1,4 +1,4 @@
-//! What stands between the cells of a row: given, told by the file's ending, or guessed from the
+//! What stands between the cells of a row: given, known from the file's ending, or guessed from the
 //! header line.
 
 use std::fmt;
@@ -39,7 +39,7 @@ impl Delimiter {
         self.0
     }
 
-    /// Returns what the file's ending tells: tabs for `.tsv` and `.tab`, also before `.gz`.
+    /// Returns what the file's ending means: tabs for `.tsv` and `.tab`, also before `.gz`.
     #[must_use]
     pub fn of_path(path: &Path) -> Option<Self> {
         let name = path.file_name()?.to_str()?.to_ascii_lowercase();

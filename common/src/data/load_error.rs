@@ -158,8 +158,8 @@ pub enum LoadError {
     TooManyStates(Place),
     /// A column holds measurements rather than states.
     #[error(
-        "column {} holds {distinct} different numbers; expected at most {MAX_NUMERIC_STATES} \
-         (use --bins quantile:K or --bins width:K, or declare its states with --schema)",
+        "column {} holds {distinct} different numbers; expected at most \
+         {MAX_NUMERIC_STATES}: put them into bins, or declare the column's states",
         shown(.column)
     )]
     ManyNumbers {
@@ -178,7 +178,7 @@ pub enum LoadError {
     },
     /// There are missing cells, and none are allowed.
     #[error(
-        "{} {first} (use --missing drop-rows to leave such rows out)",
+        "{} {first}; expected complete rows",
         missing(*.cells, *.rows)
     )]
     Missing {

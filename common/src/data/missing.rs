@@ -8,7 +8,7 @@ use thiserror::Error;
 /// What happens to rows with a missing cell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MissingPolicy {
-    /// Loading fails and tells how many there are.
+    /// Loading fails and the error counts them.
     #[default]
     Error,
     /// Such rows are left out and counted in the report.

@@ -20,7 +20,7 @@ mod table;
 pub use bins::{BinMethod, Bins, BinsError};
 pub use counts::{CountIndex, Counter, Kernel, TermSums};
 pub use csv::{LoadOptions, MAX_CELL_BYTES, MAX_NAME_BYTES, MIN_ROWS, load_table, parse_table};
-pub use csv_write::write_csv;
+pub use csv_write::{quoted, write_csv};
 pub use declared_schema::{DeclaredSchema, DeclaredSchemaError};
 pub use delimiter::{Delimiter, DelimiterError};
 pub use load_error::{LoadError, Place, PlaceColumn};
@@ -28,5 +28,7 @@ pub use load_report::{ColumnReport, LoadReport};
 pub use missing::{MissingPolicy, MissingPolicyError};
 pub use sample::sample;
 pub use schema::{Schema, SchemaError, Variable};
+#[cfg(test)]
+pub(crate) use source::gzip;
 pub use source::{MAX_FILE_BYTES, MAX_STREAM_BYTES, Source, SourceError};
 pub use table::{Table, TableError};

@@ -7,6 +7,12 @@
 //!
 //! No row can fill the memory: a cell has at most a given number of bytes, a row at most
 //! [`NodeIdx::MAX_NODES`] cells. A NUL byte ends the reading, since no text holds one.
+//!
+//! Why not `csv-core`: it is twice as fast (22 MB of short cells in 75 ms against 150), but it does
+//! not say which cells were quoted, so white space could not be cut off outside quotes alone; it
+//! takes `"a"b` for `ab`, a quote that is never closed for one cell up to the end of the file, and a
+//! quote behind a blank for text. In a table each of these is a wrong state that nobody notices;
+//! here it is read as meant or an error that names line and column.
 
 use super::delimiter::Delimiter;
 use super::source::SourceError;
@@ -83,13 +89,13 @@ pub(crate) enum RecordError {
     Source(SourceError),
     /// A NUL byte.
     Nul { line: u64, cell: usize },
-    /// A cell goes on after the limit.
+    /// A cell is longer than the limit.
     CellTooLong {
         line: u64,
         cell: usize,
         quoted: bool,
     },
-    /// A row goes on after [`NodeIdx::MAX_NODES`] cells.
+    /// A row has more than [`NodeIdx::MAX_NODES`] cells.
     TooManyCells { line: u64 },
     /// Text between a closing quote and the delimiter.
     TextAfterQuote { line: u64, cell: usize },

@@ -62,7 +62,7 @@ pub enum SourceError {
         what: &'static str,
     },
     /// The content does not end within the limit.
-    #[error("cannot read the input: it goes on after {limit} bytes, the most that is taken")]
+    #[error("cannot read the input: it is longer than {limit} bytes, the most that is taken")]
     TooLarge {
         /// How many bytes are taken.
         limit: u64,
@@ -123,15 +123,24 @@ impl Source {
     /// # Errors
     /// If it cannot be opened, is a directory, or begins like a format that is not text.
     pub fn open(path: &Path) -> Result<Self, SourceError> {
+        Self::open_within(path, MAX_FILE_BYTES)
+    }
+
+    /// Opens a file, a pipe or a device of which at most `limit` bytes are taken, fewer of what may
+    /// have no end.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn open_within(path: &Path, limit: u64) -> Result<Self, SourceError> {
         // Asked before opening, since opening a directory succeeds on some systems.
         let metadata = fs::metadata(path)?;
         if metadata.is_dir() {
             return Err(SourceError::IsDirectory);
         }
         let limit = if metadata.is_file() {
-            MAX_FILE_BYTES
+            limit
         } else {
-            MAX_STREAM_BYTES
+            limit.min(MAX_STREAM_BYTES)
         };
         Self::from_reader(File::open(path)?, limit)
     }
@@ -206,7 +215,7 @@ fn gzip_error(error: io::Error) -> io::Error {
     }
 }
 
-/// A reader that fails when its stream goes on after a number of bytes.
+/// A reader that fails when its stream is longer than a number of bytes.
 struct Bounded<R> {
     inner: R,
     limit: u64,
@@ -242,17 +251,19 @@ impl<R: Read> Read for Bounded<R> {
     }
 }
 
+/// Packs bytes, for tests.
+#[cfg(test)]
+pub(crate) fn gzip(bytes: &[u8]) -> Vec<u8> {
+    use io::Write;
+    let level = flate2::Compression::fast();
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), level);
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use flate2::{Compression, write::GzEncoder};
-    use std::io::Write;
-
-    fn gzip(text: &[u8]) -> Vec<u8> {
-        let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
-        encoder.write_all(text).unwrap();
-        encoder.finish().unwrap()
-    }
 
     fn read(bytes: Vec<u8>, limit: u64) -> Result<Vec<u8>, SourceError> {
         let mut content = Vec::new();
@@ -295,7 +306,7 @@ mod tests {
         let error = read(vec![b'x'; 11], 10).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "cannot read the input: it goes on after 10 bytes, the most that is taken"
+            "cannot read the input: it is longer than 10 bytes, the most that is taken"
         );
     }
 

@@ -31,7 +31,7 @@ pub enum Keying {
 pub enum Found {
     /// It is the chain's best.
     Best,
-    /// The chain stalled there and goes on elsewhere.
+    /// The chain stalled there and continues elsewhere.
     Stalled,
 }
 

@@ -1,7 +1,7 @@
 //! A row worth sharing: a structure and its score. Families are shared pointers, so that rows that
 //! differ in a few nodes cost little.
 
-use crate::graph::{Dag, EdgeError, StructureKey};
+use crate::graph::{Dag, EdgeError, StructureKey, edges_of};
 use crate::ids::NodeIdx;
 use crate::score::LogScore;
 use std::cmp::Ordering;
@@ -108,8 +108,7 @@ impl Structure {
 
     /// Returns the edges, ordered by child, then parent.
     pub fn edges(&self) -> impl Iterator<Item = (NodeIdx, NodeIdx)> + '_ {
-        NodeIdx::all(self.nodes())
-            .flat_map(move |to| self.parents(to).iter().map(move |&from| (from, to)))
+        edges_of(self.families())
     }
 
     /// Makes a graph of it.

@@ -146,8 +146,7 @@ impl Dag {
 
     /// Returns the edges, ordered by child, then parent.
     pub fn edges(&self) -> impl Iterator<Item = (NodeIdx, NodeIdx)> + '_ {
-        NodeIdx::all(self.nodes())
-            .flat_map(move |to| self.parents(to).iter().map(move |&from| (from, to)))
+        edges_of(&self.parents)
     }
 
     /// Returns the nodes in a topological order.
@@ -328,6 +327,39 @@ impl Eq for Dag {}
 )]
 fn place_number(index: usize) -> u32 {
     index as u32
+}
+
+/// Returns the edges that the parents of each node make, ordered by child, then parent.
+pub(crate) fn edges_of<P: AsRef<[NodeIdx]>>(
+    families: &[P],
+) -> impl Iterator<Item = (NodeIdx, NodeIdx)> + '_ {
+    NodeIdx::all(families.len())
+        .zip(families)
+        .flat_map(|(to, parents)| parents.as_ref().iter().map(move |&from| (from, to)))
+}
+
+/// Returns every acyclic graph over a few nodes, for tests.
+#[cfg(test)]
+pub(crate) fn all_dags(nodes: usize) -> impl Iterator<Item = Dag> {
+    let pairs: Vec<(NodeIdx, NodeIdx)> = NodeIdx::all(nodes)
+        .flat_map(|a| {
+            let later = NodeIdx::all(nodes).filter(move |&b| a < b);
+            later.map(move |b| (a, b))
+        })
+        .collect();
+    // Each pair of nodes is a digit of base 3: no edge, one way, the other way.
+    (0..3usize.pow(u32::try_from(pairs.len()).unwrap())).filter_map(move |mut code| {
+        let mut edges = Vec::new();
+        for &(a, b) in &pairs {
+            match code % 3 {
+                1 => edges.push((a, b)),
+                2 => edges.push((b, a)),
+                _ => {}
+            }
+            code /= 3;
+        }
+        Dag::from_edges(nodes, edges).ok()
+    })
 }
 
 #[cfg(test)]

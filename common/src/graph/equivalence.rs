@@ -237,28 +237,9 @@ impl Cpdag {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::graph::all_dags;
     use proptest::prelude::*;
     use std::collections::BTreeMap;
-
-    fn all_dags(n: usize) -> Vec<Dag> {
-        let pairs: Vec<(NodeIdx, NodeIdx)> = NodeIdx::all(n)
-            .flat_map(|a| NodeIdx::all(n).filter(move |&b| a < b).map(move |b| (a, b)))
-            .collect();
-        (0..3usize.pow(u32::try_from(pairs.len()).unwrap()))
-            .filter_map(|mut code| {
-                let mut edges = Vec::new();
-                for &(a, b) in &pairs {
-                    match code % 3 {
-                        1 => edges.push((a, b)),
-                        2 => edges.push((b, a)),
-                        _ => {}
-                    }
-                    code /= 3;
-                }
-                Dag::from_edges(n, edges).ok()
-            })
-            .collect()
-    }
 
     fn families(dag: &Dag) -> Vec<Vec<NodeIdx>> {
         NodeIdx::all(dag.nodes())
@@ -268,7 +249,7 @@ mod tests {
 
     #[test]
     fn the_543_networks_of_four_nodes_fall_into_185_classes() {
-        let dags = all_dags(4);
+        let dags: Vec<Dag> = all_dags(4).collect();
         assert_eq!(dags.len(), 543);
         let mut classes: BTreeMap<StructureKey, Vec<&Dag>> = BTreeMap::new();
         for dag in &dags {

@@ -40,19 +40,6 @@ fn line_of(text: &str, begun: &csv::Position) -> usize {
     usize::try_from(begun.line()).map_or(usize::MAX, |line| line + lines)
 }
 
-/// Writes a field, quoted if a reader would else change it.
-pub(super) fn field(name: &str) -> String {
-    let plain = !name.is_empty()
-        && !name.contains([',', '"', '\n', '\r'])
-        && name.trim() == name
-        && !name.starts_with('\u{feff}');
-    if plain {
-        name.to_owned()
-    } else {
-        format!("\"{}\"", name.replace('"', "\"\""))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

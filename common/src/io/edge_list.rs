@@ -1,9 +1,10 @@
 //! Edge list: `from,to` lines under an optional header `from,to`; a line with a single name is a
 //! node without edges.
 
-use super::csv_lines::{field, records};
+use super::csv_lines::records;
 use super::error::ReadError;
 use super::text::excerpt;
+use crate::data::quoted;
 use crate::ids::NodeIdx;
 use crate::network::NamedDag;
 use std::collections::BTreeSet;
@@ -56,11 +57,11 @@ pub(super) fn write(network: &NamedDag) -> String {
     let dag = network.dag();
     for node in NodeIdx::all(dag.nodes()) {
         if dag.parents(node).is_empty() && dag.children(node).is_empty() {
-            text += &format!("{}\n", field(network.name(node)));
+            text += &format!("{}\n", quoted(network.name(node)));
         }
     }
     for (from, to) in network.named_edges() {
-        text += &format!("{},{}\n", field(from), field(to));
+        text += &format!("{},{}\n", quoted(from), quoted(to));
     }
     text
 }

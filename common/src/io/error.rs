@@ -1,9 +1,9 @@
 //! Why a network file can't be read or written.
 
 use super::assemble::ContentError;
-use super::file::MAX_FILE_BYTES;
 use super::format::Format;
 use super::svg::MAX_DRAWN_NODES;
+use crate::data::SourceError;
 use crate::network::NetworkError;
 use std::path::PathBuf;
 use thiserror::Error;
@@ -19,12 +19,9 @@ pub enum ReadError {
         /// What is wrong with it.
         problem: Box<Self>,
     },
-    /// The operating system refuses, or compressed data is broken.
+    /// Its bytes can't be had.
     #[error("{0}")]
-    Io(#[from] std::io::Error),
-    /// The file is larger than a network file may be.
-    #[error("the file holds more than {} MiB of (decompressed) text, the most that is read", MAX_FILE_BYTES >> 20)]
-    TooLarge,
+    Source(#[from] SourceError),
     /// A text file holds other bytes.
     #[error("line {line}: the text is not UTF-8")]
     NotUtf8 {
@@ -106,7 +103,7 @@ pub enum WriteError {
     },
     /// A picture of that many nodes can't be read.
     #[error(
-        "a picture shows at most {MAX_DRAWN_NODES} nodes and this network has {nodes}: draw a part of it with `--around NODE`"
+        "a picture shows at most {MAX_DRAWN_NODES} nodes and this network has {nodes}: draw the neighbourhood of a node instead"
     )]
     TooLarge {
         /// How many nodes there are.

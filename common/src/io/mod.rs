@@ -1,7 +1,7 @@
 //! Network files: reading and writing Bayesian networks, one format a file.
 //!
 //! A reader takes text and returns a [`NetworkFile`](crate::network::NetworkFile); a writer takes
-//! one and returns bytes. Only `file.rs` opens files; writing them is left to the caller.
+//! one and returns bytes. Only `file.rs` opens files; writing them is left to the caller (see [`crate::files`]).
 
 mod adjacency;
 mod assemble;
@@ -18,7 +18,6 @@ mod model_string;
 mod name_lists;
 mod svg;
 mod text;
-mod whole_file;
 mod xmlbif;
 
 #[cfg(test)]
@@ -27,10 +26,9 @@ mod test_networks;
 pub use assemble::ContentError;
 pub use bif::{PortabilityWarning, portability_warnings};
 pub use error::{ReadError, WriteError};
-pub use file::{MAX_FILE_BYTES, WriteOptions, parse_network, read_network, write_network};
+pub use file::{MAX_NETWORK_BYTES, WriteOptions, parse_network, read_network, write_network};
 pub use format::{Format, UnknownEnding};
 pub use name_lists::parse_name_lists;
 pub use svg::{Around, MAX_DRAWN_NODES};
-pub use whole_file::{HALF_WRITTEN, set_aside, write_whole};
 #[cfg(test)]
 mod tests;

@@ -35,7 +35,7 @@ pub trait Chain: Send {
         false
     }
 
-    /// Takes rows of other chains; what became of them is told by the core's counts.
+    /// Takes rows of other chains; the core counts what became of them.
     fn give_seeds(&mut self, seeds: Seeds) {
         drop(seeds);
     }
@@ -71,7 +71,7 @@ pub struct ChainCore {
 /// What a step did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StepOutcome {
-    /// The chain can go on.
+    /// The chain can continue.
     Ran,
     /// The evaluation limit does not reach for another step.
     OutOfBudget,

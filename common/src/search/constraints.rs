@@ -107,7 +107,7 @@ pub enum ConstraintError {
         to: String,
     },
     /// A node has more required parents than it may have.
-    #[error("\"{name}\" has {required} required parents, but --max-parents is {max_parents}")]
+    #[error("\"{name}\" has {required} required parents, but max parents is {max_parents}")]
     TooManyRequired {
         /// The node.
         name: String,
@@ -129,7 +129,7 @@ pub enum ConstraintError {
     },
     /// The start network has too many parents somewhere.
     #[error(
-        "\"{name}\" has {parents} parents in the start network with the required edges, but --max-parents is {max_parents}"
+        "\"{name}\" has {parents} parents in the start network with the required edges, but max parents is {max_parents}"
     )]
     StartParents {
         /// The node.

@@ -22,12 +22,14 @@ pub(crate) use chain::save_position;
 pub use chain::{Chain, ChainCore, SeedCounts, Seeds, StepOutcome};
 pub use constraints::{ConstraintError, ConstraintList, Constraints, NamedConstraints};
 pub use operation::Operation;
+pub(crate) use params::SearchParams;
 pub use params::{ParamError, SearchSpec};
 pub use position::Position;
 pub use problem::{Evaluator, OutOfBudget, Problem};
 pub(crate) use saved::Lists;
 pub use saved::{Fields, Name, SavedChain, StateKind, UnfitState};
 pub use settings::SettingsError;
+pub(crate) use settings::Visitor;
 
 #[cfg(test)]
 pub(crate) mod test_tables;

@@ -1,21 +1,133 @@
-//! Which search runs, with which settings: the one place that knows all of them by name.
+//! Which search runs, with which settings: the one place that knows all of them.
+//!
+//! A further search is a file with its chain, its settings and [`SearchParams`] for them, and a line
+//! in the list of [`searches!`].
 
-use super::baseline::{Annealing, AnnealingParams, Football, FootballParams};
-use super::baseline::{Genetic, GeneticParams, HillClimbing, HillClimbingParams};
-use super::baseline::{Particles, ParticlesParams, Tabu, TabuParams, Weeds, WeedsParams};
-use super::benefits::Benefits;
+use super::baseline::{AnnealingParams, FootballParams, GeneticParams, HillClimbingParams};
+use super::baseline::{ParticlesParams, TabuParams, WeedsParams};
 use super::chain::Chain;
-use super::paper::{PaperParams, PaperWalk};
+use super::paper::PaperParams;
 use super::problem::{Evaluator, Problem};
-use super::rlbayes::{ChainRank, RlBayes, RlBayesParams};
+use super::rlbayes::{ChainRank, RlBayesParams};
 use super::saved::{SavedChain, StateKind, UnfitState};
+use super::settings::{SettingsError, Visitor};
+use crate::graph::Dag;
 use crate::ids::{ChainId, Seed};
 use std::sync::Arc;
 use thiserror::Error;
 
-/// A search with its settings.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum SearchSpec {
+/// What the settings of a search know.
+pub(crate) trait SearchParams {
+    /// Returns the search's name, and what its chains are stored as.
+    fn kind(&self) -> StateKind;
+
+    /// Checks that no setting is out of range; the chains rely on it.
+    fn check(&self) -> Result<(), ParamError> {
+        Ok(())
+    }
+
+    /// Shows every setting by name.
+    fn visit(&mut self, with: &mut dyn Visitor) -> Result<(), SettingsError>;
+
+    /// Returns how many bytes one chain holds at most, beside what it shares through the caches.
+    fn bytes_per_chain(&self, nodes: usize) -> usize;
+
+    /// Returns how many chains run on a number of threads unless told otherwise.
+    fn default_chains(&self, _threads: u32) -> u32 {
+        1
+    }
+
+    /// Tells whether chains take rows of others; else they only report.
+    fn takes_seeds(&self) -> bool {
+        false
+    }
+
+    /// Tells whether chains take nothing but gaining toggles, so that hopeless ones need not be
+    /// counted.
+    fn takes_only_gains(&self) -> bool {
+        false
+    }
+
+    /// Prepares a chain.
+    fn start(&self, setup: ChainSetup, seed: Seed) -> Box<dyn Chain>;
+
+    /// Resumes a chain from a state of this search.
+    fn resume(&self, setup: ChainSetup, saved: &SavedChain) -> Result<Box<dyn Chain>, UnfitState>;
+}
+
+/// What a chain is made from.
+#[derive(Debug)]
+pub(crate) struct ChainSetup {
+    /// Its way to scores.
+    pub(crate) evaluator: Evaluator,
+    /// The network that it starts from.
+    pub(crate) start: Dag,
+    /// Which of the search's chains it is.
+    pub(crate) rank: ChainRank,
+}
+
+/// Writes what is the same in nearly every [`SearchParams`]: chains of a type that is made from an
+/// evaluator, a network to start from and the settings.
+macro_rules! made_by {
+    ($chain:ident) => {
+        fn kind(&self) -> $crate::search::StateKind {
+            $chain::KIND
+        }
+
+        fn start(
+            &self,
+            setup: $crate::search::params::ChainSetup,
+            seed: $crate::ids::Seed,
+        ) -> Box<dyn $crate::search::Chain> {
+            Box::new($chain::new(setup.evaluator, setup.start, seed, *self))
+        }
+
+        fn resume(
+            &self,
+            setup: $crate::search::params::ChainSetup,
+            saved: &$crate::search::SavedChain,
+        ) -> Result<Box<dyn $crate::search::Chain>, $crate::search::UnfitState> {
+            let chain = $chain::resume(setup.evaluator, setup.start, *self, saved)?;
+            Ok(Box::new(chain))
+        }
+    };
+}
+pub(crate) use made_by;
+
+/// Lists the searches, the default first.
+macro_rules! searches {
+    ($($(#[$doc:meta])* $name:ident($params:ty),)+) => {
+        /// A search with its settings.
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        pub enum SearchSpec {
+            $($(#[$doc])* $name($params),)+
+        }
+
+        impl SearchSpec {
+            const COUNT: usize = [$(stringify!($name)),+].len();
+
+            /// Returns every search with its usual settings.
+            #[must_use]
+            pub fn defaults() -> [Self; Self::COUNT] {
+                [$(Self::$name(<$params>::default())),+]
+            }
+
+            fn params(&self) -> &dyn SearchParams {
+                match self {
+                    $(Self::$name(params) => params,)+
+                }
+            }
+
+            pub(super) fn params_mut(&mut self) -> &mut dyn SearchParams {
+                match self {
+                    $(Self::$name(params) => params,)+
+                }
+            }
+        }
+    };
+}
+
+searches! {
     /// The default.
     RlBayes(RlBayesParams),
     /// RLBayes as the paper prints it.
@@ -65,35 +177,52 @@ pub enum ParamError {
     TableRows(usize),
 }
 
-/// What a node's family in a member of a population takes at most, with its share of the rest.
-const BYTES_A_FAMILY: usize = 96;
+/// Checks of single settings.
+pub(crate) mod check {
+    use super::ParamError;
 
-/// What a position holds of the network that it can go back to: see `Position::mark`.
-fn bytes_to_go_back(nodes: usize) -> usize {
-    nodes * Benefits::bytes_for(nodes, 4, 8)
+    pub(crate) fn probability(name: &'static str, value: f64) -> Result<(), ParamError> {
+        if (0.0..=1.0).contains(&value) {
+            Ok(())
+        } else {
+            Err(ParamError::Probability { name, value })
+        }
+    }
+
+    pub(crate) fn temperature(value: f64) -> Result<(), ParamError> {
+        if value >= 0.0 && value.is_finite() {
+            Ok(())
+        } else {
+            Err(ParamError::Temperature(value))
+        }
+    }
+
+    pub(crate) fn at_least(
+        name: &'static str,
+        value: usize,
+        least: usize,
+    ) -> Result<(), ParamError> {
+        if value < least {
+            Err(ParamError::TooFew { name, value, least })
+        } else {
+            Ok(())
+        }
+    }
+
+    pub(crate) fn table_rows(rows: usize) -> Result<(), ParamError> {
+        if rows < 2 {
+            Err(ParamError::TableRows(rows))
+        } else {
+            Ok(())
+        }
+    }
 }
 
 impl SearchSpec {
-    /// Returns every search with its usual settings.
-    #[must_use]
-    pub fn defaults() -> [Self; 9] {
-        [
-            Self::RlBayes(RlBayesParams::default()),
-            Self::Paper(PaperParams::default()),
-            Self::HillClimbing(HillClimbingParams::default()),
-            Self::Tabu(TabuParams::default()),
-            Self::Annealing(AnnealingParams::default()),
-            Self::Genetic(GeneticParams::default()),
-            Self::Weeds(WeedsParams::default()),
-            Self::Football(FootballParams::default()),
-            Self::Particles(ParticlesParams::default()),
-        ]
-    }
-
     /// Tells whether chains of the search take rows of others; the rest only report.
     #[must_use]
     pub fn takes_seeds(&self) -> bool {
-        matches!(self, Self::RlBayes(_) | Self::Paper(_))
+        self.params().takes_seeds()
     }
 
     /// Checks the settings.
@@ -101,114 +230,26 @@ impl SearchSpec {
     /// # Errors
     /// If one is out of range.
     pub fn check(&self) -> Result<(), ParamError> {
-        let probability = |name, value: f64| {
-            if (0.0..=1.0).contains(&value) {
-                Ok(())
-            } else {
-                Err(ParamError::Probability { name, value })
-            }
-        };
-        let least = |name, value, least| {
-            if value < least {
-                Err(ParamError::TooFew { name, value, least })
-            } else {
-                Ok(())
-            }
-        };
-        let table = |rows| {
-            if rows < 2 {
-                Err(ParamError::TableRows(rows))
-            } else {
-                Ok(())
-            }
-        };
-        match self {
-            Self::RlBayes(params) => {
-                if !(params.temperature >= 0.0 && params.temperature.is_finite()) {
-                    return Err(ParamError::Temperature(params.temperature));
-                }
-                probability("theta", params.theta)?;
-                probability("the region", params.region)?;
-                table(params.table_rows)
-            }
-            Self::Paper(params) => {
-                probability("epsilon", params.epsilon)?;
-                probability("theta", params.theta)?;
-                table(params.table_rows)
-            }
-            Self::Annealing(params) => {
-                if !(params.temperature >= 0.0 && params.temperature.is_finite()) {
-                    return Err(ParamError::Temperature(params.temperature));
-                }
-                probability("the cooling factor", params.cooling)
-            }
-            Self::Genetic(params) => {
-                probability("the crossover rate", params.crossover)?;
-                probability("the mutation rate", params.mutation)?;
-                least("the population", params.population, 2)
-            }
-            Self::Weeds(params) => least("the first colony", params.initial, 1),
-            Self::Football(params) => least("the population", params.population, 1),
-            Self::Particles(params) => least("the swarm", params.swarm, 1),
-            Self::HillClimbing(_) | Self::Tabu(_) => Ok(()),
-        }
+        self.params().check()
     }
 
     /// Returns the name as flags and JSON spell it.
     #[must_use]
     pub fn name(&self) -> &'static str {
-        self.kind().search
-    }
-
-    /// Returns what chains of the search are stored as.
-    #[must_use]
-    pub fn kind(&self) -> StateKind {
-        match self {
-            Self::RlBayes(_) => RlBayes::KIND,
-            Self::Paper(_) => PaperWalk::KIND,
-            Self::HillClimbing(_) => HillClimbing::KIND,
-            Self::Tabu(_) => Tabu::KIND,
-            Self::Annealing(_) => Annealing::KIND,
-            Self::Genetic(_) => Genetic::KIND,
-            Self::Weeds(_) => Weeds::KIND,
-            Self::Football(_) => Football::KIND,
-            Self::Particles(_) => Particles::KIND,
-        }
+        self.params().kind().search
     }
 
     /// Returns how many chains run on a number of threads unless told otherwise: the default
     /// search interleaves eight on each, the others are one walk.
     #[must_use]
     pub fn default_chains(&self, threads: u32) -> u32 {
-        match self {
-            Self::RlBayes(_) => threads.saturating_mul(8),
-            _ => 1,
-        }
+        self.params().default_chains(threads)
     }
 
     /// Returns how many bytes one chain holds at most, beside what it shares through the caches.
     #[must_use]
     pub fn bytes_per_chain(&self, nodes: usize) -> usize {
-        match self {
-            Self::RlBayes(params) => RlBayes::bytes_for(nodes, params) + bytes_to_go_back(nodes),
-            Self::Paper(params) => params.table_rows * nodes * 64,
-            Self::HillClimbing(_) | Self::Tabu(_) => {
-                let position_alone = RlBayesParams {
-                    table_rows: 2,
-                    ..Default::default()
-                };
-                RlBayes::bytes_for(nodes, &position_alone) + bytes_to_go_back(nodes)
-            }
-            Self::Annealing(_) => nodes * BYTES_A_FAMILY,
-            Self::Genetic(params) => 2 * params.population * nodes * BYTES_A_FAMILY,
-            Self::Weeds(params) => {
-                params.maximum * (params.seeds_most + 1) * nodes * BYTES_A_FAMILY
-            }
-            Self::Football(params) => {
-                params.bytes(nodes) + params.population * nodes * BYTES_A_FAMILY
-            }
-            Self::Particles(params) => 3 * params.swarm * nodes * BYTES_A_FAMILY,
-        }
+        self.params().bytes_per_chain(nodes)
     }
 
     /// Prepares a chain of the search.
@@ -220,33 +261,14 @@ impl SearchSpec {
         chains: u32,
         seed: Seed,
     ) -> Box<dyn Chain> {
-        let evaluator = self.evaluator(problem);
-        let seed = seed.mix(u64::from(chain.0));
-        let start = problem.start().clone();
-        let rank = ChainRank {
-            // The ladder repeats where there are more chains than rungs.
-            number: chain.0 % chains.max(1),
-            of: chains,
-        };
-        match *self {
-            Self::RlBayes(params) => Box::new(RlBayes::new(evaluator, start, seed, params, rank)),
-            Self::Paper(params) => Box::new(PaperWalk::new(evaluator, start, seed, params)),
-            Self::HillClimbing(params) => {
-                Box::new(HillClimbing::new(evaluator, start, seed, params))
-            }
-            Self::Tabu(params) => Box::new(Tabu::new(evaluator, start, seed, params)),
-            Self::Annealing(params) => Box::new(Annealing::new(evaluator, start, seed, params)),
-            Self::Genetic(params) => Box::new(Genetic::new(evaluator, start, seed, params)),
-            Self::Weeds(params) => Box::new(Weeds::new(evaluator, start, seed, params)),
-            Self::Football(params) => Box::new(Football::new(evaluator, start, seed, params)),
-            Self::Particles(params) => Box::new(Particles::new(evaluator, start, seed, params)),
-        }
+        let setup = self.setup(problem, chain, chains);
+        self.params().start(setup, seed.mix(u64::from(chain.0)))
     }
 
-    /// Goes on with a stored chain of the search.
+    /// Resumes a stored chain of the search.
     ///
     /// # Errors
-    /// If the stored state is not one of this search.
+    /// If the stored state is not one of this search, in this version.
     pub fn resume(
         &self,
         problem: &Arc<Problem>,
@@ -254,41 +276,24 @@ impl SearchSpec {
         chains: u32,
         saved: &SavedChain,
     ) -> Result<Box<dyn Chain>, UnfitState> {
-        saved.check(self.kind())?;
-        let evaluator = self.evaluator(problem);
-        let start = problem.start().clone();
-        let rank = ChainRank {
-            // The ladder repeats where there are more chains than rungs.
-            number: chain.0 % chains.max(1),
-            of: chains,
-        };
-        Ok(match *self {
-            Self::RlBayes(params) => {
-                Box::new(RlBayes::resume(evaluator, start, params, rank, saved)?)
-            }
-            Self::Paper(params) => Box::new(PaperWalk::resume(evaluator, start, params, saved)?),
-            Self::HillClimbing(params) => {
-                Box::new(HillClimbing::resume(evaluator, start, params, saved)?)
-            }
-            Self::Tabu(params) => Box::new(Tabu::resume(evaluator, start, params, saved)?),
-            Self::Annealing(params) => {
-                Box::new(Annealing::resume(evaluator, start, params, saved)?)
-            }
-            Self::Genetic(params) => Box::new(Genetic::resume(evaluator, start, params, saved)?),
-            Self::Weeds(params) => Box::new(Weeds::resume(evaluator, start, params, saved)?),
-            Self::Football(params) => Box::new(Football::resume(evaluator, start, params, saved)?),
-            Self::Particles(params) => {
-                Box::new(Particles::resume(evaluator, start, params, saved)?)
-            }
-        })
+        saved.check(self.params().kind())?;
+        let setup = self.setup(problem, chain, chains);
+        self.params().resume(setup, saved)
     }
 
-    /// Only searches that take nothing but gaining toggles may leave hopeless ones uncounted.
-    fn evaluator(&self, problem: &Arc<Problem>) -> Evaluator {
-        let evaluator = Evaluator::new(Arc::clone(problem));
-        match self {
-            Self::RlBayes(_) | Self::HillClimbing(_) => evaluator.skipping_hopeless(),
-            _ => evaluator,
+    fn setup(&self, problem: &Arc<Problem>, chain: ChainId, chains: u32) -> ChainSetup {
+        let mut evaluator = Evaluator::new(Arc::clone(problem));
+        if self.params().takes_only_gains() {
+            evaluator = evaluator.skipping_hopeless();
+        }
+        ChainSetup {
+            evaluator,
+            start: problem.start().clone(),
+            rank: ChainRank {
+                // The ladder repeats where there are more chains than rungs.
+                number: chain.0 % chains.max(1),
+                of: chains,
+            },
         }
     }
 }

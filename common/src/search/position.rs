@@ -83,6 +83,14 @@ impl Position {
         position
     }
 
+    /// Returns how many bytes a position on a network of `nodes` variables takes at most: the
+    /// benefits of every family, those that [`Self::mark`] goes back to, and the closure.
+    #[must_use]
+    pub fn bytes_for(nodes: usize) -> usize {
+        let closure = nodes * nodes.div_ceil(64) * 8;
+        2 * nodes * Benefits::bytes_for(nodes, 4, 8) + closure
+    }
+
     /// Returns the network.
     #[must_use]
     pub fn dag(&self) -> &Dag {

@@ -164,7 +164,7 @@ impl Evaluator {
         self.limit
     }
 
-    /// Goes on counting from an earlier run's counters.
+    /// Resumes counting from an earlier run's counters.
     pub fn resume(&mut self, evaluations: u64, computed: u64) {
         self.evaluations = evaluations;
         self.computed = computed;

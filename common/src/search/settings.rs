@@ -1,11 +1,7 @@
-//! A search as a name and numbers by name: how it travels to workers. Each list is written once and
-//! read in the same order, so that a setting can't be forgotten on one side.
+//! A search as a name and numbers by name: how it travels to workers. Each search lists its settings
+//! once, for writing and for reading, so that none can be forgotten on one side.
 
-use super::baseline::{AnnealingParams, FootballParams, GeneticParams, HillClimbingParams};
-use super::baseline::{ParticlesParams, TabuParams, WeedsParams};
-use super::paper::{Evict, Explore, PaperParams};
 use super::params::{ParamError, SearchSpec};
-use super::rlbayes::{Learning, RlBayesParams};
 use thiserror::Error;
 
 /// Why a name and numbers are not a search.
@@ -31,7 +27,7 @@ pub enum SettingsError {
 }
 
 /// Goes through the settings of a search: either writes them all down or takes them all.
-trait Visitor {
+pub(crate) trait Visitor {
     fn number(&mut self, name: &'static str, value: &mut f64) -> Result<(), SettingsError>;
 
     fn whole(&mut self, name: &'static str, value: &mut u64) -> Result<(), SettingsError> {
@@ -74,9 +70,11 @@ trait Visitor {
         *value = (number >= 0.0).then_some(number);
         Ok(())
     }
+}
 
+impl dyn Visitor + '_ {
     /// A choice between two, as 0 and 1.
-    fn choice<T: Copy + PartialEq>(
+    pub(crate) fn choice<T: Copy + PartialEq>(
         &mut self,
         name: &'static str,
         value: &mut T,
@@ -129,7 +127,7 @@ impl SearchSpec {
         let mut spec = *self;
         let mut writer = Writer(Vec::new());
         // Writing takes every value as it is.
-        let _ = visit(&mut spec, &mut writer);
+        let _ = spec.params_mut().visit(&mut writer);
         writer.0
     }
 
@@ -142,130 +140,17 @@ impl SearchSpec {
             .into_iter()
             .find(|spec| spec.name() == name)
             .ok_or_else(|| SettingsError::UnknownSearch(name.to_owned()))?;
-        visit(&mut spec, &mut Reader(settings))?;
+        spec.params_mut().visit(&mut Reader(settings))?;
         spec.check()?;
         Ok(spec)
-    }
-}
-
-fn visit(spec: &mut SearchSpec, with: &mut impl Visitor) -> Result<(), SettingsError> {
-    match spec {
-        SearchSpec::RlBayes(RlBayesParams {
-            temperature,
-            theta,
-            table_rows,
-            stall,
-            region,
-            learning,
-        }) => {
-            with.number("temperature", temperature)?;
-            with.number("theta", theta)?;
-            with.size("table_rows", table_rows)?;
-            with.whole("stall", stall)?;
-            with.number("region", region)?;
-            with.choice("learning", learning, [Learning::Off, Learning::On])
-        }
-        SearchSpec::Paper(PaperParams {
-            epsilon,
-            theta,
-            table_rows,
-            explore,
-            evict,
-        }) => {
-            with.number("epsilon", epsilon)?;
-            with.number("theta", theta)?;
-            with.size("table_rows", table_rows)?;
-            with.choice("explore", explore, [Explore::Untried, Explore::All])?;
-            with.choice("evict", evict, [Evict::Protect, Evict::Best])
-        }
-        SearchSpec::HillClimbing(HillClimbingParams { restarts, perturb }) => {
-            with.whole("restarts", restarts)?;
-            with.whole("perturb", perturb)
-        }
-        SearchSpec::Tabu(TabuParams { list, patience }) => {
-            with.size("list", list)?;
-            with.whole("patience", patience)
-        }
-        SearchSpec::Annealing(AnnealingParams {
-            temperature,
-            cooling,
-            reheating,
-            reheat_below,
-            reheats,
-        }) => {
-            with.number("temperature", temperature)?;
-            with.number("cooling", cooling)?;
-            with.number("reheating", reheating)?;
-            with.number("reheat_below", reheat_below)?;
-            with.whole("reheats", reheats)
-        }
-        SearchSpec::Genetic(GeneticParams {
-            population,
-            tournament,
-            crossover,
-            mutation,
-            elite,
-        }) => {
-            with.size("population", population)?;
-            with.size("tournament", tournament)?;
-            with.number("crossover", crossover)?;
-            with.number("mutation", mutation)?;
-            with.size("elite", elite)
-        }
-        SearchSpec::Weeds(WeedsParams {
-            initial,
-            maximum,
-            seeds_least,
-            seeds_most,
-            spread_first,
-            spread_last,
-            generations,
-        }) => {
-            with.size("initial", initial)?;
-            with.size("maximum", maximum)?;
-            with.size("seeds_least", seeds_least)?;
-            with.size("seeds_most", seeds_most)?;
-            with.optional("spread_first", spread_first)?;
-            with.number("spread_last", spread_last)?;
-            with.whole("generations", generations)
-        }
-        SearchSpec::Football(FootballParams {
-            population,
-            groups,
-            study,
-            communicate,
-            error,
-            absent,
-        }) => {
-            with.size("population", population)?;
-            with.size("groups", groups)?;
-            with.number("study", study)?;
-            with.number("communicate", communicate)?;
-            with.number("error", error)?;
-            with.optional("absent", absent)
-        }
-        SearchSpec::Particles(ParticlesParams {
-            swarm,
-            inertia,
-            own,
-            social,
-            generations,
-        }) => {
-            with.size("swarm", swarm)?;
-            with.number("inertia_first", &mut inertia.0)?;
-            with.number("inertia_last", &mut inertia.1)?;
-            with.number("own_first", &mut own.0)?;
-            with.number("own_last", &mut own.1)?;
-            with.number("social_first", &mut social.0)?;
-            with.number("social_last", &mut social.1)?;
-            with.whole("generations", generations)
-        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::search::baseline::WeedsParams;
+    use crate::search::rlbayes::{Learning, RlBayesParams};
 
     fn owned(settings: Vec<(&'static str, f64)>) -> Vec<(String, f64)> {
         settings

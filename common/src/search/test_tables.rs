@@ -2,8 +2,8 @@
 
 use super::{Constraints, NamedConstraints, Problem, Random};
 use crate::data::{Schema, Table, Variable};
-use crate::graph::Dag;
-use crate::ids::{NodeIdx, Seed};
+use crate::graph::all_dags;
+use crate::ids::Seed;
 use crate::score::{LogScore, ScoreSpec, Scorer};
 use std::sync::Arc;
 
@@ -31,14 +31,16 @@ pub(crate) fn dependent_table(nodes: usize, rows: usize, seed: u64) -> Arc<Table
             .collect();
         columns.push(column);
     }
-    let variables = arities
-        .iter()
-        .enumerate()
-        .map(|(node, &arity)| {
-            let states = (0..arity).map(|state| format!("s{state}")).collect();
-            Variable::new(format!("v{node:02}"), states).unwrap()
-        })
-        .collect();
+    numbered_table(&arities, columns)
+}
+
+/// A table of numbered variables with numbered states.
+pub(crate) fn numbered_table(arities: &[usize], columns: Vec<Vec<u8>>) -> Arc<Table> {
+    let variable = |(at, &arity): (usize, &usize)| {
+        let states = (0..arity).map(|state| format!("s{state:03}")).collect();
+        Variable::new(format!("v{at:03}"), states).unwrap()
+    };
+    let variables = arities.iter().enumerate().map(variable).collect();
     Arc::new(Table::new(Schema::new(variables).unwrap(), columns).unwrap())
 }
 
@@ -61,24 +63,8 @@ pub(crate) fn problem_with(
 
 /// The best score of all networks that keep the constraints, by trying every one (few nodes).
 pub(crate) fn exhaustive_optimum(problem: &Problem) -> LogScore {
-    let n = problem.nodes();
-    let pairs: Vec<(NodeIdx, NodeIdx)> = NodeIdx::all(n)
-        .flat_map(|a| NodeIdx::all(n).filter(move |&b| a < b).map(move |b| (a, b)))
-        .collect();
     let mut scratch = crate::score::Scratch::default();
-    (0..3usize.pow(u32::try_from(pairs.len()).unwrap()))
-        .filter_map(|mut code| {
-            let mut edges = Vec::new();
-            for &(a, b) in &pairs {
-                match code % 3 {
-                    1 => edges.push((a, b)),
-                    2 => edges.push((b, a)),
-                    _ => {}
-                }
-                code /= 3;
-            }
-            Dag::from_edges(n, edges).ok()
-        })
+    all_dags(problem.nodes())
         .filter(|dag| problem.constraints().hold_for(dag))
         .map(|dag| problem.scorer().structure(&dag, &mut scratch))
         .max()

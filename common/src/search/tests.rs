@@ -121,7 +121,7 @@ fn reported_scores_are_those_of_the_definition() {
 }
 
 #[test]
-fn a_stored_chain_goes_on_as_if_it_had_never_stopped() {
+fn a_stored_chain_resumes_as_if_it_had_never_stopped() {
     let table = dependent_table(8, 150, 6);
     let problem = problem(&table, &NamedConstraints::default());
     for spec in specs() {
@@ -174,7 +174,7 @@ fn no_search_goes_past_its_evaluation_budget() {
                 "{}",
                 spec.name()
             );
-            // More budget, and it goes on.
+            // More budget, and it continues.
             chain.core_mut().evaluator.set_limit(limit + 10_000);
             run(chain.as_mut(), 100);
             assert!(chain.core().best().is_some(), "{}", spec.name());

@@ -4,9 +4,9 @@
 use crate::identity::{Difference, Settings, difference};
 use rlbayes_common::exchange::Snapshot;
 use rlbayes_common::failpoint;
+use rlbayes_common::files::{HALF_WRITTEN, set_aside, write_whole};
 
 use rlbayes_common::ids::ChainId;
-use rlbayes_common::io::{HALF_WRITTEN, set_aside, write_whole};
 use rlbayes_common::search::SavedChain;
 use rlbayes_common::snapshot::decode_chain;
 use std::collections::BTreeMap;

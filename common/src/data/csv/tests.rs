@@ -90,8 +90,8 @@ fn each_bad_file_has_its_sentence() {
         ),
         (
             "missing.csv",
-            "3 cells in 2 rows are missing, the first at row 3, column \"cough\" (use --missing \
-             drop-rows to leave such rows out)",
+            "3 cells in 2 rows are missing, the first at row 3, column \"cough\"; expected complete \
+             rows",
         ),
         (
             "latin1.csv",
@@ -113,8 +113,8 @@ fn each_bad_file_has_its_sentence() {
         ),
         (
             "many_numbers.csv",
-            "column \"age\" holds 40 different numbers; expected at most 32 (use --bins \
-             quantile:K or --bins width:K, or declare its states with --schema)",
+            "column \"age\" holds 40 different numbers; expected at most 32: put them \
+             into bins, or declare the column's states",
         ),
         (
             "too_many_states.csv",
@@ -256,7 +256,7 @@ fn rows_with_missing_cells_are_dropped_and_counted() {
 fn a_single_missing_cell_is_told_as_one() {
     assert_eq!(
         parse_error("a,b\nx,\"\"\ny,z\n"),
-        "1 cell is missing, at row 2, column \"b\" (use --missing drop-rows to leave such rows out)"
+        "1 cell is missing, at row 2, column \"b\"; expected complete rows"
     );
 }
 

@@ -1,7 +1,7 @@
 //! Names that other programs' BIF readers accept, and the comments that keep the originals.
 //!
-//! pyAgrum takes identifiers and, as states, whole numbers. `--portable-names` replaces all other
-//! names and notes the originals in comment lines, which our reader maps back:
+//! pyAgrum takes identifiers and, as states, whole numbers. Portable names replace all other
+//! names, and the originals are noted in comment lines, which our reader maps back:
 //!
 //! ```text
 //! // rlbayes:variable v_2_ "2°"

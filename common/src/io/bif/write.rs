@@ -81,7 +81,7 @@ fn numbers(row: &[f64]) -> String {
 
 /// Finds the first name that a BIF file can't hold.
 fn check_names(schema: &Schema) -> Result<(), WriteError> {
-    let (format, instead) = (Format::Bif, "write XMLBIF (.xml) or use `--portable-names`");
+    let (format, instead) = (Format::Bif, "write XMLBIF (.xml) or use portable names");
     let mut without_case: BTreeMap<String, &str> = BTreeMap::new();
     for variable in schema.variables() {
         let name = variable.name();

@@ -32,7 +32,7 @@ fn a_large_network_is_refused_and_a_part_of_it_drawn() {
     let network = numbered(300, (1..300).map(|at| (at - 1, at)));
     let error = write(&network, None, None).unwrap_err();
     assert_eq!(error, WriteError::TooLarge { nodes: 300 });
-    assert!(error.to_string().contains("--around"));
+    assert!(error.to_string().contains("the neighbourhood of a node"));
     let text = write(&network, Some(Around::node("node0100")), None).unwrap();
     assert_eq!(text.matches("<title>").count(), 5);
     let star = numbered(400, (1..400).map(|at| (0, at)));

@@ -1,7 +1,8 @@
 use super::*;
-use crate::data::{Kernel, Schema, Variable};
+use crate::data::Kernel;
 use crate::graph::Dag;
 use crate::score::by_definition;
+use crate::search::test_tables::numbered_table;
 use proptest::prelude::*;
 
 const NAMES: [ScoreName; 5] = [
@@ -11,18 +12,6 @@ const NAMES: [ScoreName; 5] = [
     ScoreName::Bdeu,
     ScoreName::K2,
 ];
-
-fn table(arities: &[usize], cells: &[Vec<u8>]) -> Arc<Table> {
-    let variables = arities
-        .iter()
-        .enumerate()
-        .map(|(i, &arity)| {
-            let states = (0..arity).map(|state| format!("s{state:03}")).collect();
-            Variable::new(format!("v{i:03}"), states).unwrap()
-        })
-        .collect();
-    Arc::new(Table::new(Schema::new(variables).unwrap(), cells.to_vec()).unwrap())
-}
 
 prop_compose! {
     fn any_table()(arities in prop::collection::vec(2usize..6, 5), rows in 1usize..200)(
@@ -36,7 +25,7 @@ prop_compose! {
             .collect::<Vec<_>>(),
         arities in Just(arities),
     ) -> Arc<Table> {
-        table(&arities, &columns)
+        numbered_table(&arities, columns)
     }
 }
 
@@ -132,7 +121,7 @@ fn a_family_of_hundreds_of_parents_has_a_finite_score() {
                 .collect()
         })
         .collect();
-    let table = table(&vec![2; n], &columns);
+    let table = numbered_table(&vec![2; n], columns);
     let parents: Vec<NodeIdx> = (1..n).map(NodeIdx::new).collect();
     let mut scratch = Scratch::default();
     for name in NAMES {

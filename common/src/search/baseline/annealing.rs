@@ -4,13 +4,15 @@
 //!
 //! A step, and so an iteration, is one proposal, taken or not.
 
-use super::individual::UNKNOWN;
+use super::population::{Individual, UNKNOWN};
 use crate::elite::{EliteRow, Structure};
 use crate::graph::{Dag, ReachScratch};
 use crate::ids::{NodeIdx, Seed};
 use crate::score::LogScore;
-use crate::search::{Chain, ChainCore, Evaluator, Fields, Operation, OutOfBudget, Random};
-use crate::search::{SavedChain, StateKind, StepOutcome, UnfitState};
+use crate::search::params::{check, made_by};
+use crate::search::{Chain, ChainCore, Evaluator, Fields, Operation, OutOfBudget, ParamError};
+use crate::search::{Random, SavedChain, SearchParams, SettingsError, StateKind, StepOutcome};
+use crate::search::{UnfitState, Visitor};
 
 /// The temperature and how it changes.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -36,6 +38,34 @@ impl Default for AnnealingParams {
             reheat_below: 0.01,
             reheats: 3,
         }
+    }
+}
+
+impl SearchParams for AnnealingParams {
+    made_by!(Annealing);
+
+    fn check(&self) -> Result<(), ParamError> {
+        check::temperature(self.temperature)?;
+        check::probability("the cooling factor", self.cooling)
+    }
+
+    fn visit(&mut self, with: &mut dyn Visitor) -> Result<(), SettingsError> {
+        let Self {
+            temperature,
+            cooling,
+            reheating,
+            reheat_below,
+            reheats,
+        } = self;
+        with.number("temperature", temperature)?;
+        with.number("cooling", cooling)?;
+        with.number("reheating", reheating)?;
+        with.number("reheat_below", reheat_below)?;
+        with.whole("reheats", reheats)
+    }
+
+    fn bytes_per_chain(&self, nodes: usize) -> usize {
+        Individual::bytes_for(nodes)
     }
 }
 
@@ -122,7 +152,7 @@ impl Annealing {
         }
     }
 
-    /// Goes on from a stored state.
+    /// Resumes from a stored state.
     ///
     /// # Errors
     /// If the state is not one of this search.

@@ -30,9 +30,10 @@
 
 mod arc_numbers;
 
-use super::individual::{Individual, best_of};
-use super::population::{About, Draw, Population, PopulationSearch};
-use crate::search::{Fields, Random, StateKind, UnfitState};
+use super::population::{About, Draw, Individual, Population, PopulationSearch, best_of};
+use crate::search::params::{check, made_by};
+use crate::search::{Fields, ParamError, Random, SearchParams, SettingsError};
+use crate::search::{StateKind, UnfitState, Visitor};
 use arc_numbers::{decoded, dimensions, encoded};
 
 /// The team and its training.
@@ -64,6 +65,36 @@ impl Default for FootballParams {
             error: 0.001,
             absent: None,
         }
+    }
+}
+
+impl SearchParams for FootballParams {
+    made_by!(Football);
+
+    fn check(&self) -> Result<(), ParamError> {
+        check::at_least("the number of groups", self.groups, 1)?;
+        check::at_least("the population", self.population, 1)
+    }
+
+    fn visit(&mut self, with: &mut dyn Visitor) -> Result<(), SettingsError> {
+        let Self {
+            population,
+            groups,
+            study,
+            communicate,
+            error,
+            absent,
+        } = self;
+        with.size("population", population)?;
+        with.size("groups", groups)?;
+        with.number("study", study)?;
+        with.number("communicate", communicate)?;
+        with.number("error", error)?;
+        with.optional("absent", absent)
+    }
+
+    fn bytes_per_chain(&self, nodes: usize) -> usize {
+        self.bytes(nodes) + self.population * Individual::bytes_for(nodes)
     }
 }
 
@@ -208,9 +239,7 @@ impl PopulationSearch for Team {
         version: 1,
     };
 
-    fn new(mut params: FootballParams) -> Self {
-        params.population = params.population.max(1);
-        params.groups = params.groups.max(1);
+    fn new(params: FootballParams) -> Self {
         Self {
             params,
             vectors: Vec::new(),

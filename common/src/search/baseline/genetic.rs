@@ -8,11 +8,12 @@
 //! never (on the test table of 4 nodes, 3 of 10 seeds stay at one for 3 million children). A
 //! higher mutation rate is the way out, and is what the test of the optimum uses.
 
-use super::individual::{Individual, best_of, load_scored, save_all};
-use super::population::{About, Draw, Population, PopulationSearch};
-use super::repair::repair;
+use super::population::{About, Draw, Individual, Population, PopulationSearch};
+use super::population::{best_of, load_scored, repair, save_all};
 use crate::ids::NodeIdx;
-use crate::search::{Fields, Random, StateKind, UnfitState};
+use crate::search::params::{check, made_by};
+use crate::search::{Fields, ParamError, Random, SearchParams, SettingsError};
+use crate::search::{StateKind, UnfitState, Visitor};
 
 /// How a generation makes the next.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -41,6 +42,36 @@ impl Default for GeneticParams {
     }
 }
 
+impl SearchParams for GeneticParams {
+    made_by!(Genetic);
+
+    fn check(&self) -> Result<(), ParamError> {
+        check::probability("the crossover rate", self.crossover)?;
+        check::probability("the mutation rate", self.mutation)?;
+        check::at_least("the tournament", self.tournament, 1)?;
+        check::at_least("the population", self.population, 2)
+    }
+
+    fn visit(&mut self, with: &mut dyn Visitor) -> Result<(), SettingsError> {
+        let Self {
+            population,
+            tournament,
+            crossover,
+            mutation,
+            elite,
+        } = self;
+        with.size("population", population)?;
+        with.size("tournament", tournament)?;
+        with.number("crossover", crossover)?;
+        with.number("mutation", mutation)?;
+        with.size("elite", elite)
+    }
+
+    fn bytes_per_chain(&self, nodes: usize) -> usize {
+        2 * self.population * Individual::bytes_for(nodes)
+    }
+}
+
 /// A genetic chain; a step is one child.
 pub type Genetic = Population<Generations>;
 
@@ -61,8 +92,6 @@ impl PopulationSearch for Generations {
     };
 
     fn new(mut params: GeneticParams) -> Self {
-        params.population = params.population.max(2);
-        params.tournament = params.tournament.max(1);
         params.elite = params.elite.min(params.population - 1);
         let next = Vec::new();
         Self { params, next }

@@ -2,10 +2,13 @@
 //! as asked for, a perturbation of the best network and another climb. Zero-gain reversals are not
 //! improvements; ties are broken at random from the seed.
 
+use super::population::Individual;
 use crate::graph::{Dag, ReachScratch};
 use crate::ids::Seed;
+use crate::search::params::made_by;
 use crate::search::{Chain, ChainCore, Evaluator, Fields, Operation, OutOfBudget, Position};
-use crate::search::{SavedChain, StateKind, StepOutcome, UnfitState, save_position};
+use crate::search::{SavedChain, SearchParams, SettingsError, StateKind, StepOutcome, UnfitState};
+use crate::search::{Visitor, save_position};
 
 /// How often and how far hill climbing starts again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +25,24 @@ impl Default for HillClimbingParams {
             restarts: 0,
             perturb: 1,
         }
+    }
+}
+
+impl SearchParams for HillClimbingParams {
+    made_by!(HillClimbing);
+
+    fn visit(&mut self, with: &mut dyn Visitor) -> Result<(), SettingsError> {
+        let Self { restarts, perturb } = self;
+        with.whole("restarts", restarts)?;
+        with.whole("perturb", perturb)
+    }
+
+    fn bytes_per_chain(&self, nodes: usize) -> usize {
+        Position::bytes_for(nodes) + Individual::bytes_for(nodes)
+    }
+
+    fn takes_only_gains(&self) -> bool {
+        true
     }
 }
 
@@ -54,7 +75,7 @@ impl HillClimbing {
         }
     }
 
-    /// Goes on from a stored state.
+    /// Resumes from a stored state.
     ///
     /// # Errors
     /// If the state is not one of this search.

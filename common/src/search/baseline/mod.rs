@@ -4,10 +4,8 @@ mod annealing;
 mod football;
 mod genetic;
 mod hill_climbing;
-mod individual;
 mod particles;
 mod population;
-mod repair;
 mod tabu;
 #[cfg(test)]
 mod testing;

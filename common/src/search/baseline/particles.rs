@@ -2,10 +2,12 @@
 //! with its own best and crossed with the swarm's best, X <- Cg(Cp(M(X))), each with a probability
 //! that changes linearly over time.
 
-use super::individual::{Individual, best_of, load_scored, save_all};
-use super::population::{About, Draw, Population, PopulationSearch};
+use super::population::{About, Draw, Individual, Population, PopulationSearch};
+use super::population::{best_of, load_scored, save_all};
 use crate::ids::NodeIdx;
-use crate::search::{Constraints, Fields, Operation, Random, StateKind, UnfitState};
+use crate::search::params::{check, made_by};
+use crate::search::{Constraints, Fields, Operation, ParamError, Random};
+use crate::search::{SearchParams, SettingsError, StateKind, UnfitState, Visitor};
 
 /// The swarm and its probabilities, each as (first, last) of a linear schedule.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -31,6 +33,36 @@ impl Default for ParticlesParams {
             social: (0.40, 0.83),
             generations: 1000,
         }
+    }
+}
+
+impl SearchParams for ParticlesParams {
+    made_by!(Particles);
+
+    fn check(&self) -> Result<(), ParamError> {
+        check::at_least("the swarm", self.swarm, 1)
+    }
+
+    fn visit(&mut self, with: &mut dyn Visitor) -> Result<(), SettingsError> {
+        let Self {
+            swarm,
+            inertia,
+            own,
+            social,
+            generations,
+        } = self;
+        with.size("swarm", swarm)?;
+        with.number("inertia_first", &mut inertia.0)?;
+        with.number("inertia_last", &mut inertia.1)?;
+        with.number("own_first", &mut own.0)?;
+        with.number("own_last", &mut own.1)?;
+        with.number("social_first", &mut social.0)?;
+        with.number("social_last", &mut social.1)?;
+        with.whole("generations", generations)
+    }
+
+    fn bytes_per_chain(&self, nodes: usize) -> usize {
+        3 * self.swarm * Individual::bytes_for(nodes)
     }
 }
 
@@ -93,8 +125,7 @@ impl PopulationSearch for Swarm {
         version: 1,
     };
 
-    fn new(mut params: ParticlesParams) -> Self {
-        params.swarm = params.swarm.max(1);
+    fn new(params: ParticlesParams) -> Self {
         Self {
             params,
             bests: Vec::new(),

@@ -1,10 +1,13 @@
 //! Tabu search: always the best operation that does not lead back to one of the last networks,
 //! also when it loses; stops after a number of operations without a new best.
 
+use super::population::Individual;
 use crate::graph::Dag;
 use crate::ids::{NodeIdx, Seed};
+use crate::search::params::made_by;
 use crate::search::{Chain, ChainCore, Evaluator, Fields, Operation, OutOfBudget, Position};
-use crate::search::{SavedChain, StateKind, StepOutcome, UnfitState, family_hash, save_position};
+use crate::search::{SavedChain, SearchParams, SettingsError, StateKind, StepOutcome, UnfitState};
+use crate::search::{Visitor, family_hash, save_position};
 use std::collections::VecDeque;
 
 /// How long tabu search remembers, and how patient it is.
@@ -22,6 +25,20 @@ impl Default for TabuParams {
             list: 100,
             patience: 100,
         }
+    }
+}
+
+impl SearchParams for TabuParams {
+    made_by!(Tabu);
+
+    fn visit(&mut self, with: &mut dyn Visitor) -> Result<(), SettingsError> {
+        let Self { list, patience } = self;
+        with.size("list", list)?;
+        with.whole("patience", patience)
+    }
+
+    fn bytes_per_chain(&self, nodes: usize) -> usize {
+        Position::bytes_for(nodes) + Individual::bytes_for(nodes)
     }
 }
 
@@ -57,7 +74,7 @@ impl Tabu {
         }
     }
 
-    /// Goes on from a stored state.
+    /// Resumes from a stored state.
     ///
     /// # Errors
     /// If the state is not one of this search.
@@ -226,7 +243,7 @@ mod tests {
             };
         }
         assert_eq!(since_best, 30, "stops when patience is used up");
-        assert!(losses > 5, "goes on though it loses");
+        assert!(losses > 5, "continues though it loses");
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! Small tables, constraints and graphs for the tests of the searches.
 
-use crate::data::{Schema, Table, Variable};
+use crate::data::Table;
 use crate::graph::Dag;
 use crate::ids::{NodeIdx, Seed};
 use crate::score::{ScoreSpec, Scorer};
+use crate::search::test_tables::numbered_table;
 use crate::search::{Constraints, Evaluator, NamedConstraints, Problem, Random};
 use std::sync::Arc;
 
@@ -56,11 +57,7 @@ pub(super) fn strong_table() -> Arc<Table> {
 }
 
 fn table(columns: Vec<Vec<u8>>) -> Arc<Table> {
-    let states = || vec!["no".to_owned(), "yes".to_owned()];
-    let variables = (0..columns.len())
-        .map(|i| Variable::new(format!("v{i:03}"), states()).unwrap())
-        .collect();
-    Arc::new(Table::new(Schema::new(variables).unwrap(), columns).unwrap())
+    numbered_table(&vec![2; columns.len()], columns)
 }
 
 /// Returns an evaluator of a table's BIC without constraints.

@@ -52,7 +52,7 @@ enum Size {
     Small,
 }
 
-/// Makes a search, or goes on with a stored one.
+/// Makes a search, or resumes a stored one.
 fn make(
     kind: Kind,
     size: Size,
@@ -264,7 +264,7 @@ fn run(chain: &mut dyn Chain, steps: usize) {
 }
 
 #[test]
-fn a_stored_chain_goes_on_as_if_it_had_never_stopped() {
+fn a_stored_chain_resumes_as_if_it_had_never_stopped() {
     let table = table_of(6, 9);
     for kind in NEW {
         for before in [0, 1, 3, 7, 20, 55, 130] {

@@ -1,11 +1,13 @@
 //! Invasive weed optimisation (Mehrabian and Lucas 2006): the better a weed, the more seeds it
-//! makes; seeds fall a random number of operations away from it, fewer as time goes on; parents
+//! makes; seeds fall a random number of operations away from it, fewer as time passes; parents
 //! and seeds compete for the places of the colony.
 
-use super::individual::{Individual, load_scored, save_all};
-use super::population::{About, Draw, Population, PopulationSearch};
+use super::population::{About, Draw, Individual, Population, PopulationSearch};
+use super::population::{load_scored, save_all};
 use crate::score::LogScore;
-use crate::search::{Fields, Random, StateKind, UnfitState};
+use crate::search::params::{check, made_by};
+use crate::search::{Fields, ParamError, Random, SearchParams, SettingsError};
+use crate::search::{StateKind, UnfitState, Visitor};
 
 /// How a colony grows and spreads.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -37,6 +39,39 @@ impl Default for WeedsParams {
             spread_last: 0.5,
             generations: 1000,
         }
+    }
+}
+
+impl SearchParams for WeedsParams {
+    made_by!(Weeds);
+
+    fn check(&self) -> Result<(), ParamError> {
+        check::at_least("the first colony", self.initial, 1)?;
+        check::at_least("the largest colony", self.maximum, 1)?;
+        check::at_least("the number of seeds of the best weed", self.seeds_most, 1)
+    }
+
+    fn visit(&mut self, with: &mut dyn Visitor) -> Result<(), SettingsError> {
+        let Self {
+            initial,
+            maximum,
+            seeds_least,
+            seeds_most,
+            spread_first,
+            spread_last,
+            generations,
+        } = self;
+        with.size("initial", initial)?;
+        with.size("maximum", maximum)?;
+        with.size("seeds_least", seeds_least)?;
+        with.size("seeds_most", seeds_most)?;
+        with.optional("spread_first", spread_first)?;
+        with.number("spread_last", spread_last)?;
+        with.whole("generations", generations)
+    }
+
+    fn bytes_per_chain(&self, nodes: usize) -> usize {
+        self.maximum * (self.seeds_most + 1) * Individual::bytes_for(nodes)
     }
 }
 
@@ -99,9 +134,7 @@ impl PopulationSearch for Colony {
     };
 
     fn new(mut params: WeedsParams) -> Self {
-        params.maximum = params.maximum.max(1);
-        params.initial = params.initial.clamp(1, params.maximum);
-        params.seeds_most = params.seeds_most.max(1);
+        params.initial = params.initial.min(params.maximum);
         params.seeds_least = params.seeds_least.min(params.seeds_most);
         Self {
             params,

@@ -1,5 +1,6 @@
 //! A row of the walk's Q-table: a network, and the benefits of the operations tried on it.
 
+use crate::elite::{EliteRow, Structure};
 use crate::ids::NodeIdx;
 use crate::score::LogScore;
 use crate::search::{Constraints, Operation, Random, family_hash};
@@ -40,6 +41,19 @@ impl Row {
             key,
             tried: BTreeMap::new(),
             failed: 0,
+        }
+    }
+
+    /// Returns the network as a row worth sharing.
+    pub(super) fn to_elite(&self) -> EliteRow {
+        let families = self
+            .families()
+            .iter()
+            .map(|family| Arc::clone(&family.parents))
+            .collect();
+        EliteRow {
+            structure: Structure::from_families(families),
+            score: self.score(),
         }
     }
 

@@ -111,7 +111,7 @@ impl Table {
     }
 
     /// Stores rows, local scores and cells. Rows have an id, as many local scores as nodes, and as
-    /// many tried cells as is said beside them.
+    /// many tried cells as are counted beside them.
     pub(super) fn save(&self, current: RowId) -> Fields {
         let rows = || self.rows.values();
         let tried = || rows().flat_map(Row::tried);

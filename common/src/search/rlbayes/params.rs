@@ -1,5 +1,11 @@
 //! The settings of the default search, and which of its chains one is.
 
+use super::chain::RlBayes;
+use crate::ids::Seed;
+use crate::search::params::{ChainSetup, check};
+use crate::search::{Chain, ParamError, SavedChain, SearchParams, SettingsError, StateKind};
+use crate::search::{UnfitState, Visitor};
+
 /// The settings of the default search.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RlBayesParams {
@@ -39,6 +45,72 @@ impl Default for RlBayesParams {
             region: 0.8,
             learning: Learning::On,
         }
+    }
+}
+
+impl SearchParams for RlBayesParams {
+    fn kind(&self) -> StateKind {
+        RlBayes::KIND
+    }
+
+    fn check(&self) -> Result<(), ParamError> {
+        check::temperature(self.temperature)?;
+        check::probability("theta", self.theta)?;
+        check::probability("the region", self.region)?;
+        check::table_rows(self.table_rows)
+    }
+
+    fn visit(&mut self, with: &mut dyn Visitor) -> Result<(), SettingsError> {
+        let Self {
+            temperature,
+            theta,
+            table_rows,
+            stall,
+            region,
+            learning,
+        } = self;
+        with.number("temperature", temperature)?;
+        with.number("theta", theta)?;
+        with.size("table_rows", table_rows)?;
+        with.whole("stall", stall)?;
+        with.number("region", region)?;
+        with.choice("learning", learning, [Learning::Off, Learning::On])
+    }
+
+    fn bytes_per_chain(&self, nodes: usize) -> usize {
+        RlBayes::bytes_for(nodes, self)
+    }
+
+    /// Eight chains take turns on each thread.
+    fn default_chains(&self, threads: u32) -> u32 {
+        threads.saturating_mul(8)
+    }
+
+    fn takes_seeds(&self) -> bool {
+        true
+    }
+
+    fn takes_only_gains(&self) -> bool {
+        true
+    }
+
+    fn start(&self, setup: ChainSetup, seed: Seed) -> Box<dyn Chain> {
+        let ChainSetup {
+            evaluator,
+            start,
+            rank,
+        } = setup;
+        Box::new(RlBayes::new(evaluator, start, seed, *self, rank))
+    }
+
+    fn resume(&self, setup: ChainSetup, saved: &SavedChain) -> Result<Box<dyn Chain>, UnfitState> {
+        let ChainSetup {
+            evaluator,
+            start,
+            rank,
+        } = setup;
+        let chain = RlBayes::resume(evaluator, start, *self, rank, saved)?;
+        Ok(Box::new(chain))
     }
 }
 

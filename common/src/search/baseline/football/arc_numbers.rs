@@ -1,7 +1,7 @@
 //! A network as a vector: a number in [0, 1] for each ordered pair of nodes, an arc above 1/2.
 
 use crate::ids::NodeIdx;
-use crate::search::baseline::individual::Individual;
+use crate::search::baseline::population::Individual;
 use crate::search::{Constraints, Random};
 use std::sync::Arc;
 

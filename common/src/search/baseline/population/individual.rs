@@ -3,7 +3,7 @@
 //! start of a population, and how members are stored.
 
 use crate::elite::{EliteRow, Structure};
-use crate::graph::{Dag, ReachScratch};
+use crate::graph::{Dag, ReachScratch, edges_of};
 use crate::ids::NodeIdx;
 use crate::score::LogScore;
 use crate::search::UnfitState;
@@ -21,11 +21,16 @@ pub struct Individual {
 }
 
 /// Stands for a local score that was not asked for yet; no score is plus infinity.
-pub(super) const UNKNOWN: f64 = f64::INFINITY;
+pub(in crate::search::baseline) const UNKNOWN: f64 = f64::INFINITY;
 
 impl Individual {
+    /// Returns how many bytes one takes at most, with its share of the rest.
+    pub(in crate::search::baseline) fn bytes_for(nodes: usize) -> usize {
+        nodes * 96
+    }
+
     /// Takes over a network of which no score is known.
-    pub(super) fn of(dag: &Dag) -> Self {
+    pub(in crate::search::baseline) fn of(dag: &Dag) -> Self {
         let families = NodeIdx::all(dag.nodes())
             .map(|node| dag.parents(node).into())
             .collect();
@@ -34,7 +39,7 @@ impl Individual {
 
     /// Takes over families, which must be in order and acyclic unless a repair follows, with the
     /// scores of those that a donor has as well.
-    pub(super) fn from_families<'a>(
+    pub(in crate::search::baseline) fn from_families<'a>(
         mut families: Vec<Arc<[NodeIdx]>>,
         donors: impl IntoIterator<Item = &'a Self> + Clone,
     ) -> Self {
@@ -57,13 +62,17 @@ impl Individual {
 
     /// Returns `start` after a random number of random legal operations, at most one a node: the
     /// start of a population.
-    pub(super) fn scattered(start: &Self, constraints: &Constraints, random: &mut Random) -> Self {
+    pub(in crate::search::baseline) fn scattered(
+        start: &Self,
+        constraints: &Constraints,
+        random: &mut Random,
+    ) -> Self {
         let times = 1 + random.below(start.nodes().max(1));
         start.after_operations(times, constraints, random)
     }
 
     /// Returns the network after some uniformly drawn legal operations: `mutate`, repeated.
-    pub(super) fn after_operations(
+    pub(in crate::search::baseline) fn after_operations(
         &self,
         times: usize,
         constraints: &Constraints,
@@ -82,7 +91,7 @@ impl Individual {
     }
 
     /// Returns the individual whose network is `dag`, with the scores of the unchanged families.
-    pub(super) fn changed_to(&self, dag: &Dag) -> Self {
+    pub(in crate::search::baseline) fn changed_to(&self, dag: &Dag) -> Self {
         let mut changed = self.clone();
         for node in NodeIdx::all(self.nodes()) {
             if *self.families[node.index()] != *dag.parents(node) {
@@ -93,7 +102,11 @@ impl Individual {
     }
 
     /// Gives a node new parents, whose score is not known.
-    pub(super) fn set_family(&mut self, node: NodeIdx, parents: Arc<[NodeIdx]>) {
+    pub(in crate::search::baseline) fn set_family(
+        &mut self,
+        node: NodeIdx,
+        parents: Arc<[NodeIdx]>,
+    ) {
         self.families[node.index()] = parents;
         self.locals[node.index()] = UNKNOWN;
         self.score = LogScore::IMPOSSIBLE;
@@ -101,7 +114,7 @@ impl Individual {
 
     /// Copies the family of a node with its local score; the sum waits for
     /// [`Self::add_up`] or [`Self::ask`].
-    pub(super) fn copy_family(&mut self, node: NodeIdx, donor: &Self) {
+    pub(in crate::search::baseline) fn copy_family(&mut self, node: NodeIdx, donor: &Self) {
         self.families[node.index()] = Arc::clone(&donor.families[node.index()]);
         self.locals[node.index()] = donor.locals[node.index()];
         self.score = LogScore::IMPOSSIBLE;
@@ -111,7 +124,10 @@ impl Individual {
     ///
     /// # Errors
     /// If the budget is used up; what was answered until then is kept.
-    pub(super) fn ask(&mut self, evaluator: &mut Evaluator) -> Result<(), OutOfBudget> {
+    pub(in crate::search::baseline) fn ask(
+        &mut self,
+        evaluator: &mut Evaluator,
+    ) -> Result<(), OutOfBudget> {
         for node in NodeIdx::all(self.nodes()) {
             if self.locals[node.index()] == UNKNOWN {
                 let parents = &self.families[node.index()];
@@ -123,39 +139,40 @@ impl Individual {
     }
 
     /// Tells whether all local scores are known.
-    pub(super) fn is_scored(&self) -> bool {
+    pub(in crate::search::baseline) fn is_scored(&self) -> bool {
         !self.locals.contains(&UNKNOWN)
     }
 
     /// Returns the score; impossible while a local score is unknown.
-    pub(super) fn score(&self) -> LogScore {
+    pub(in crate::search::baseline) fn score(&self) -> LogScore {
         self.score
     }
 
     /// Returns a node's parents in order.
-    pub(super) fn parents(&self, node: NodeIdx) -> &[NodeIdx] {
+    pub(in crate::search::baseline) fn parents(&self, node: NodeIdx) -> &[NodeIdx] {
         &self.families[node.index()]
     }
 
     /// Returns the number of nodes.
-    pub(super) fn nodes(&self) -> usize {
+    pub(in crate::search::baseline) fn nodes(&self) -> usize {
         self.families.len()
     }
 
     /// Tells whether the edge is there.
-    pub(super) fn has_edge(&self, from: NodeIdx, to: NodeIdx) -> bool {
+    pub(in crate::search::baseline) fn has_edge(&self, from: NodeIdx, to: NodeIdx) -> bool {
         self.parents(to).binary_search(&from).is_ok()
     }
 
     /// Returns the edges, ordered by child, then parent.
-    pub(super) fn edges(&self) -> impl Iterator<Item = (NodeIdx, NodeIdx)> + '_ {
-        NodeIdx::all(self.nodes())
-            .flat_map(move |to| self.parents(to).iter().map(move |&from| (from, to)))
+    pub(in crate::search::baseline) fn edges(
+        &self,
+    ) -> impl Iterator<Item = (NodeIdx, NodeIdx)> + '_ {
+        edges_of(&self.families)
     }
 
     /// Tells whether a directed path leads from `start` to `goal` (a node reaches itself): a walk
     /// over the goal's ancestors, cheaper than building the graph for a few questions.
-    pub(super) fn reaches(&self, start: NodeIdx, goal: NodeIdx) -> bool {
+    pub(in crate::search::baseline) fn reaches(&self, start: NodeIdx, goal: NodeIdx) -> bool {
         let mut seen = vec![false; self.nodes()];
         let mut stack = vec![goal];
         while let Some(node) = stack.pop() {
@@ -170,7 +187,7 @@ impl Individual {
     }
 
     /// Returns the network as a graph.
-    pub(super) fn to_dag(&self) -> Dag {
+    pub(in crate::search::baseline) fn to_dag(&self) -> Dag {
         let mut reach = ReachScratch::default();
         let mut dag = Dag::empty(self.nodes());
         for (from, to) in self.edges() {
@@ -181,7 +198,7 @@ impl Individual {
     }
 
     /// Returns the network as a row.
-    pub(super) fn row(&self) -> EliteRow {
+    pub(in crate::search::baseline) fn row(&self) -> EliteRow {
         let structure = Structure::from_families(self.families.clone());
         EliteRow {
             structure,
@@ -190,7 +207,7 @@ impl Individual {
     }
 
     /// Sums up the local scores if all are known.
-    pub(super) fn add_up(&mut self) {
+    pub(in crate::search::baseline) fn add_up(&mut self) {
         let known = self.is_scored();
         self.score = if known {
             LogScore::new(self.locals.iter().sum())
@@ -201,7 +218,9 @@ impl Individual {
 }
 
 /// Returns the place of the best; the first of equals.
-pub(super) fn best_of<'a>(individuals: impl IntoIterator<Item = &'a Individual>) -> usize {
+pub(in crate::search::baseline) fn best_of<'a>(
+    individuals: impl IntoIterator<Item = &'a Individual>,
+) -> usize {
     let mut best = (0, LogScore::IMPOSSIBLE);
     for (place, individual) in individuals.into_iter().enumerate() {
         if individual.score() > best.1 {
@@ -213,7 +232,7 @@ pub(super) fn best_of<'a>(individuals: impl IntoIterator<Item = &'a Individual>)
 
 /// Tells whether the constraints leave the network as it is: there is no legal operation. Nothing
 /// can then be searched, since required edges stay and no other can ever come.
-pub(super) fn is_frozen(dag: &Dag, constraints: &Constraints) -> bool {
+pub(in crate::search::baseline) fn is_frozen(dag: &Dag, constraints: &Constraints) -> bool {
     let n = dag.nodes();
     let mut reach = ReachScratch::default();
     !(0..Operation::count(n))
@@ -222,7 +241,7 @@ pub(super) fn is_frozen(dag: &Dag, constraints: &Constraints) -> bool {
 
 /// Adds individuals to what is stored: their networks as rows, and under the same name the local
 /// scores of each.
-pub(super) fn save_all<'a>(
+pub(in crate::search::baseline) fn save_all<'a>(
     own: Fields,
     name: &'static str,
     individuals: impl IntoIterator<Item = &'a Individual> + Clone,
@@ -236,7 +255,7 @@ pub(super) fn save_all<'a>(
 ///
 /// # Errors
 /// If they are not there, or a network is cyclic, breaks a constraint, or has no score for each node.
-pub(super) fn load_any(
+pub(in crate::search::baseline) fn load_any(
     own: &Fields,
     name: &'static str,
     constraints: &Constraints,
@@ -267,7 +286,7 @@ pub(super) fn load_any(
 ///
 /// # Errors
 /// As [`load_any`], or if one is not scored.
-pub(super) fn load_scored(
+pub(in crate::search::baseline) fn load_scored(
     own: &Fields,
     name: &'static str,
     constraints: &Constraints,
@@ -282,9 +301,9 @@ pub(super) fn load_scored(
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{dag, evaluator, strong_table};
     use super::*;
     use crate::ids::Seed;
+    use crate::search::baseline::testing::{dag, evaluator, strong_table};
 
     #[test]
     fn only_changed_families_are_asked_for() {

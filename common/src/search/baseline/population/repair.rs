@@ -8,7 +8,11 @@ use crate::search::{Constraints, Random};
 /// Deletes random arcs of cycles until there is none. Required arcs stay: they hold no cycle, so
 /// every cycle has another arc. The walk starts at a random node, so that the order of columns
 /// does not choose the cycles.
-pub(super) fn repair(individual: &mut Individual, constraints: &Constraints, random: &mut Random) {
+pub(in crate::search::baseline) fn repair(
+    individual: &mut Individual,
+    constraints: &Constraints,
+    random: &mut Random,
+) {
     let n = individual.nodes();
     if n == 0 {
         return;
@@ -108,10 +112,10 @@ impl Walk {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{random_constraints, table_of};
     use super::*;
     use crate::graph::Dag;
     use crate::ids::Seed;
+    use crate::search::baseline::testing::{random_constraints, table_of};
     use std::sync::Arc;
 
     fn families(sets: &[&[usize]]) -> Vec<Arc<[NodeIdx]>> {

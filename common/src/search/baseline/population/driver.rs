@@ -18,8 +18,8 @@ pub struct Population<H> {
     core: ChainCore,
     start: Individual,
     frozen: bool,
-    pub(super) members: Vec<Individual>,
-    pub(super) search: H,
+    pub(in crate::search::baseline) members: Vec<Individual>,
+    pub(in crate::search::baseline) search: H,
     /// What the step waits for the scores of.
     pending: Vec<Individual>,
 }
@@ -32,7 +32,7 @@ pub trait PopulationSearch: Send + Sized {
     /// What its chains are stored as.
     const KIND: StateKind;
 
-    /// Begins with no member, settings brought into range.
+    /// Begins with no member; the settings were checked.
     fn new(params: Self::Params) -> Self;
 
     /// Returns how many members the first population has.
@@ -210,9 +210,9 @@ impl<H: PopulationSearch> Chain for Population<H> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{dag, evaluator, strong_table};
     use super::*;
     use crate::ids::NodeIdx;
+    use crate::search::baseline::testing::{dag, evaluator, strong_table};
 
     /// Proposes a copy of the first member and one with an edge more, twice a step.
     #[derive(Debug, Default)]
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_that_the_budget_cuts_goes_on_where_it_was() {
+    fn a_step_that_the_budget_cuts_continues_where_it_was() {
         let mut chain = grown();
         let before = chain.core().evaluator.evaluations();
         chain.core_mut().evaluator.set_limit(before + 1);
@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_that_is_scored_may_be_the_best_and_habits_may_end_the_search() {
+    fn everything_that_is_scored_may_be_the_best_and_the_search_may_end_itself() {
         let mut chain = grown();
         let outcomes: Vec<StepOutcome> = (0..3).map(|_| chain.step()).collect();
         assert_eq!(outcomes[2], StepOutcome::Exhausted);

@@ -1,0 +1,100 @@
+//! Files that are there whole or not at all, and broken ones that are set aside.
+
+use crate::failpoint;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// How the names of files begin that are not yet whole.
+pub const HALF_WRITTEN: &str = ".rlbayes-";
+
+/// Writes a file by write and rename, so that it is there whole or not at all.
+///
+/// # Errors
+/// If the disk refuses; then what was there before is still there.
+pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    let mut unfinished = builder().prefix(HALF_WRITTEN).tempfile_in(folder)?;
+    unfinished.write_all(bytes)?;
+    failpoint::pass("whole-file-before-sync");
+    unfinished.as_file().sync_all()?;
+    failpoint::pass("whole-file-before-rename");
+    unfinished.persist(path)?;
+    // The rename itself is durable once the folder is.
+    if let Ok(folder) = File::open(folder) {
+        let _ = folder.sync_all();
+    }
+    Ok(())
+}
+
+/// Makes files with the rights that any new file gets: temporary ones are for their owner alone.
+fn builder() -> tempfile::Builder<'static, 'static> {
+    #[cfg_attr(not(unix), expect(unused_mut, reason = "rights are set on unix"))]
+    let mut builder = tempfile::Builder::new();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        builder.permissions(fs::Permissions::from_mode(0o666));
+    }
+    builder
+}
+
+/// Renames a broken file and returns a sentence that says so.
+#[must_use]
+pub fn set_aside(path: &Path, problem: &str) -> String {
+    let mut aside = path.as_os_str().to_owned();
+    aside.push(".broken");
+    let aside = PathBuf::from(aside);
+    match fs::rename(path, &aside) {
+        Ok(()) => format!(
+            "{}: {problem}; set aside as {}",
+            path.display(),
+            aside.display()
+        ),
+        Err(error) => format!(
+            "{}: {problem}; it cannot be set aside: {error}",
+            path.display()
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = fs::read_dir(folder).unwrap();
+        entries
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect()
+    }
+
+    #[test]
+    fn a_file_is_replaced_as_a_whole_and_nothing_else_is_left() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("result.json");
+        for text in ["first", "second, longer"] {
+            write_whole(&path, text.as_bytes()).unwrap();
+            assert_eq!(fs::read_to_string(&path).unwrap(), text);
+        }
+        assert_eq!(names(folder.path()), ["result.json"]);
+        fs::create_dir(folder.path().join("taken")).unwrap();
+        assert!(write_whole(&folder.path().join("taken"), b"x").is_err());
+        assert_eq!(names(folder.path()).len(), 2, "nothing half-written");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_new_file_has_the_rights_of_any_new_file() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let (ours, usual) = (folder.path().join("ours"), folder.path().join("usual"));
+        write_whole(&ours, b"x").unwrap();
+        fs::write(&usual, b"x").unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode();
+        assert_eq!(mode(&ours), mode(&usual));
+    }
+}
