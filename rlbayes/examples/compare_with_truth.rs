@@ -1,5 +1,7 @@
 //! How close a learned network is to the true one: `cargo run --release -p rlbayes --example compare_with_truth`
 
+#![expect(clippy::print_stdout, reason = "an example prints what it finds")]
+
 use rlbayes::{Network, Score, Search};
 use std::error::Error;
 

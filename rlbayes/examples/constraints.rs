@@ -1,5 +1,7 @@
 //! What is known beforehand: `cargo run --release -p rlbayes --example constraints`
 
+#![expect(clippy::print_stdout, reason = "an example prints what it finds")]
+
 use rlbayes::{Search, Table};
 use std::error::Error;
 

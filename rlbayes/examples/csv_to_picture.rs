@@ -1,5 +1,7 @@
 //! From a table to a picture: `cargo run --release -p rlbayes --example csv_to_picture -- data/alarm.csv alarm.svg`
 
+#![expect(clippy::print_stdout, reason = "an example prints what it finds")]
+
 use rlbayes::{Search, Table};
 use std::env::args;
 use std::error::Error;

@@ -1,5 +1,7 @@
 //! A search that is kept in a folder and continues there: `cargo run --release -p rlbayes --example resume`
 
+#![expect(clippy::print_stdout, reason = "an example prints what it finds")]
+
 use rlbayes::{Search, StopHandle, Table};
 use std::error::Error;
 

@@ -1,5 +1,7 @@
 //! What each node adds to a network's score: `cargo run --release -p rlbayes --example score_by_node`
 
+#![expect(clippy::print_stdout, reason = "an example prints what it finds")]
+
 use rlbayes::{Network, Score, Table};
 use std::error::Error;
 

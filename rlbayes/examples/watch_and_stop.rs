@@ -1,5 +1,7 @@
 //! Own progress, and a stop from another thread: `cargo run --release -p rlbayes --example watch_and_stop`
 
+#![expect(clippy::print_stdout, reason = "an example prints what it finds")]
+
 use rlbayes::{Search, StopHandle, Table};
 use std::error::Error;
 use std::thread;

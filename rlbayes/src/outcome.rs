@@ -6,6 +6,7 @@ use crate::request::SearchRequest;
 use rlbayes_common::elite::EliteRow;
 use rlbayes_common::graph::Dag;
 use rlbayes_common::search::{Problem, StoppedBy};
+use std::cmp::Reverse;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -45,7 +46,7 @@ impl Outcome {
             .and_then(|row| Some((row.clone(), row.structure.to_dag().ok()?)));
         let (best, dag) = found.unwrap_or_else(start);
         let mut pool: Vec<EliteRow> = state.pool().rows().into_iter().cloned().collect();
-        pool.sort_by(|a, b| b.score.cmp(&a.score));
+        pool.sort_by_key(|row| Reverse(row.score));
         Self {
             request: request.clone(),
             best,

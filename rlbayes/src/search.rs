@@ -29,9 +29,12 @@ pub struct Search<'a> {
     settings: SearchSettings,
     state: Option<PathBuf>,
     stop: StopHandle,
-    watch: Option<Box<dyn FnMut(&Progress) + 'a>>,
-    warn: Option<Box<dyn FnMut(String) + 'a>>,
+    watch: Option<Watch<'a>>,
+    warn: Option<Warn<'a>>,
 }
+
+type Watch<'a> = Box<dyn FnMut(&Progress) + 'a>;
+type Warn<'a> = Box<dyn FnMut(String) + 'a>;
 
 /// Why there is no result.
 #[derive(Debug, Error)]

@@ -2,6 +2,11 @@
 //! depends on the seed alone, as the program found them before the library existed (commit 54ed34a,
 //! `learn --threads 1 --seed S --evaluations 2000000`, and `--threads 2 --deterministic`).
 
+#![expect(
+    clippy::unwrap_used,
+    reason = "tests and their helpers; equal scores have equal bits"
+)]
+
 use rlbayes::{Search, Table};
 use serde_json::Value;
 use std::path::Path;

@@ -1,5 +1,11 @@
 //! The library as a person uses it: run, watch, stop, continue, constrain, compare.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::float_cmp,
+    reason = "tests and their helpers; equal scores have equal bits"
+)]
+
 use rlbayes::{
     Algorithm, Fit, Network, RequestError, RunError, Score, Search, SearchError, SearchSettings,
     StateFolderError, StopHandle, StoppedBy, Table,

@@ -48,8 +48,8 @@ impl ReportSink for Mailbox {
 
     fn try_post(&self, report: ChainReport) -> Result<(), NotPosted> {
         self.0.try_send(report).map_err(|error| match error {
-            TrySendError::Full(report) => NotPosted::Full(report),
-            TrySendError::Closed(report) => NotPosted::Closed(report),
+            TrySendError::Full(report) => NotPosted::Full(report.into()),
+            TrySendError::Closed(report) => NotPosted::Closed(report.into()),
         })
     }
 }

@@ -32,9 +32,9 @@ pub trait ReportSink: Clone + Send + 'static {
 #[derive(Debug)]
 pub enum NotPosted {
     /// There is no room now.
-    Full(ChainReport),
+    Full(Box<ChainReport>),
     /// Nobody takes reports any more.
-    Closed(ChainReport),
+    Closed(Box<ChainReport>),
 }
 
 impl ReportSink for SyncSender<ChainReport> {
@@ -44,8 +44,8 @@ impl ReportSink for SyncSender<ChainReport> {
 
     fn try_post(&self, report: ChainReport) -> Result<(), NotPosted> {
         self.try_send(report).map_err(|error| match error {
-            TrySendError::Full(report) => NotPosted::Full(report),
-            TrySendError::Disconnected(report) => NotPosted::Closed(report),
+            TrySendError::Full(report) => NotPosted::Full(report.into()),
+            TrySendError::Disconnected(report) => NotPosted::Closed(report.into()),
         })
     }
 }
@@ -269,11 +269,11 @@ impl<S: ReportSink> Work<S> {
         match self.reports.try_post(report) {
             Ok(()) => true,
             Err(NotPosted::Full(report)) => {
-                self.chains[at].keep(report);
+                self.chains[at].keep(*report);
                 true
             }
             Err(NotPosted::Closed(report)) => {
-                self.chains[at].keep(report);
+                self.chains[at].keep(*report);
                 false
             }
         }

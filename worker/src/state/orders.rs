@@ -26,8 +26,8 @@ impl Working {
                     self.call = Some(Call::FetchChain(order));
                     return;
                 }
-                Origin::Start => self.from_checkpoint(&order, actions),
-                Origin::Pool(seeds) => match self.from_checkpoint(&order, actions) {
+                Origin::Start => self.begin_at_checkpoint(&order, actions),
+                Origin::Pool(seeds) => match self.begin_at_checkpoint(&order, actions) {
                     Begin::Start(_) => Begin::Start(Some(seeds.clone())),
                     resumed @ Begin::Resume(..) => resumed,
                 },
@@ -44,7 +44,7 @@ impl Working {
         })
     }
 
-    fn from_checkpoint(&mut self, order: &ChainOrder, actions: &mut Vec<Action>) -> Begin {
+    fn begin_at_checkpoint(&mut self, order: &ChainOrder, actions: &mut Vec<Action>) -> Begin {
         match self.checkpoints.remove(&order.chain) {
             Some(saved) => {
                 actions.push(Action::Log(LogEvent::ResumedFromCheckpoint(order.chain)));
