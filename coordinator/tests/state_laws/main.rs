@@ -166,7 +166,10 @@ proptest! {
                 world.run(Op::Work(at, draw));
             }
         }
+        let under_way = world.state.round().0;
         end(&mut world, lost);
+        prop_assert_eq!(world.state.round().0, under_way + 1, "the round was not finished");
+        note(&world, &mut standings);
     }
 
     #[test]
@@ -177,11 +180,17 @@ proptest! {
         for op in ops {
             world.run(op);
         }
-        world.lose_disk();
         world.calm_down();
-        for _ in 0..6 {
+        for _ in 0..4 {
             world.calm_turn();
         }
+        world.lose_disk();
+        for _ in 0..4 {
+            world.quiet_turn();
+        }
+        // A report of each chain, which brings at most one row that is better.
+        world.calm_turn();
+        world.quiet_turn();
         let chains = world.workers.iter().flat_map(|worker| worker.chains.values());
         let bests: Vec<EliteRow> = chains.filter_map(|chain| chain.best.clone()).collect();
         prop_assert!(!bests.is_empty(), "nobody searches");

@@ -5,6 +5,8 @@ use super::action::{Action, Begin, LogEvent};
 use super::working::{Call, Run, Working};
 use crate::link::LinkError;
 use rlbayes_common::exchange::{ChainOrder, Origin, Pace, RunSequence, Snapshot};
+use rlbayes_common::ids::ChainId;
+use rlbayes_common::search::Seeds;
 use rlbayes_common::snapshot::decode_chain;
 
 impl Working {
@@ -26,11 +28,11 @@ impl Working {
                     self.call = Some(Call::FetchChain(order));
                     return;
                 }
-                Origin::Start => self.begin_at_checkpoint(&order, actions),
-                Origin::Pool(seeds) => match self.begin_at_checkpoint(&order, actions) {
-                    Begin::Start(_) => Begin::Start(Some(seeds.clone())),
-                    resumed @ Begin::Resume(..) => resumed,
-                },
+                Origin::Start => self.resume_or_start(order.chain, None, actions),
+                Origin::Pool(seeds) => {
+                    let seeds = Some(seeds.clone());
+                    self.resume_or_start(order.chain, seeds, actions)
+                }
             };
             self.run(order, begin, actions);
         }
@@ -44,13 +46,19 @@ impl Working {
         })
     }
 
-    fn begin_at_checkpoint(&mut self, order: &ChainOrder, actions: &mut Vec<Action>) -> Begin {
-        match self.checkpoints.remove(&order.chain) {
+    /// Begins a chain at its checkpoint, if there is one.
+    fn resume_or_start(
+        &mut self,
+        chain: ChainId,
+        seeds: Option<Seeds>,
+        actions: &mut Vec<Action>,
+    ) -> Begin {
+        match self.checkpoints.remove(&chain) {
             Some(saved) => {
-                actions.push(Action::Log(LogEvent::ResumedFromCheckpoint(order.chain)));
+                actions.push(Action::Log(LogEvent::ResumedFromCheckpoint(chain)));
                 Begin::Resume(Box::new(saved), None)
             }
-            None => Begin::Start(None),
+            None => Begin::Start(seeds),
         }
     }
 
