@@ -305,3 +305,31 @@ fn a_learned_network_is_sampled_and_compared() {
         "it has no probabilities"
     );
 }
+
+/// Tables on which there is nothing to search end at once, whatever the algorithm and the budget.
+#[test]
+fn tables_of_nothing_end_by_themselves() {
+    let table = |text: &str| Table::parse("small", text.as_bytes(), &Default::default()).unwrap();
+    let one = table("a\n0\n1\n0\n1\n");
+    let constant = table("a,b\n0,1\n0,1\n0,1\n");
+    let two = table("a,b\n0,1\n1,0\n0,0\n1,1\n");
+    for algorithm in Algorithm::defaults() {
+        for (table, forbid) in [(&one, false), (&constant, false), (&two, true)] {
+            for budget in 0..3 {
+                let mut search = Search::on(table).algorithm(algorithm).threads(1);
+                if forbid {
+                    search = search.forbid("a", "b").forbid("b", "a");
+                }
+                search = match budget {
+                    0 => search.evaluations(500),
+                    1 => search.time(Duration::from_secs(20)),
+                    _ => search,
+                };
+                let begun = Instant::now();
+                let found = search.run().unwrap();
+                assert!(found.edges().is_empty());
+                assert!(begun.elapsed() < Duration::from_secs(15), "{algorithm:?}");
+            }
+        }
+    }
+}

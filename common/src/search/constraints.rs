@@ -336,6 +336,13 @@ impl Constraints {
             && NodeIdx::all(dag.nodes()).all(|node| dag.parents(node).len() <= self.max_parents)
     }
 
+    /// Tells whether the network of the required edges is the only one that keeps the constraints:
+    /// a table of one column, columns that are all constant, or every other edge forbidden.
+    #[must_use]
+    pub fn leave_no_choice(&self) -> bool {
+        NodeIdx::all(self.nodes()).all(|node| self.addable(node, self.required.parents(node)) == 0)
+    }
+
     /// Returns how many further parents the node could get.
     pub(crate) fn addable(&self, node: NodeIdx, parents: &[NodeIdx]) -> usize {
         if parents.len() >= self.max_parents {

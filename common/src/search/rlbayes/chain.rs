@@ -20,6 +20,8 @@ pub struct RlBayes {
     /// Whether the chain makes its first run without rows of others.
     starts_alone: bool,
     start: Dag,
+    /// Whether the constraints leave one network only: there is nothing to explore.
+    has_no_choice: bool,
     stage: Stage,
     explorer: Explorer,
     table: QTable,
@@ -85,6 +87,7 @@ impl RlBayes {
             f64::from(rank.number) / steps
         };
         Self {
+            has_no_choice: evaluator.constraints().leave_no_choice(),
             core: ChainCore::new(evaluator, seed),
             params,
             temperature: params.temperature * level,
@@ -412,6 +415,9 @@ fn draw_kind(random: &mut Random) -> BurstKind {
 
 impl Chain for RlBayes {
     fn try_step(&mut self) -> Result<StepOutcome, OutOfBudget> {
+        if self.has_no_choice && matches!(self.stage, Stage::Exploring(_)) {
+            return Ok(StepOutcome::Exhausted);
+        }
         self.advance().map(|()| StepOutcome::Ran)
     }
 
