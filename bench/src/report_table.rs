@@ -3,6 +3,7 @@
 use crate::failure::Failure;
 use crate::terminal::remark;
 use rlbayes::machine;
+use rlbayes_common::data::quoted;
 use rlbayes_common::files::write_whole;
 use std::path::{Path, PathBuf};
 
@@ -70,16 +71,14 @@ impl Grid {
 
     /// Writes the table as CSV.
     pub(crate) fn csv(&self) -> String {
-        let quoted = |cell: &String| {
-            if cell.contains([',', '"', '\n']) {
-                format!("\"{}\"", cell.replace('"', "\"\""))
-            } else {
-                cell.clone()
-            }
+        // A figure that there is not is an empty cell, not an empty text.
+        let cell = |cell: &String| match cell.as_str() {
+            "" => String::new(),
+            text => quoted(text).into_owned(),
         };
         std::iter::once(&self.head)
             .chain(&self.rows)
-            .map(|cells| cells.iter().map(quoted).collect::<Vec<_>>().join(",") + "\n")
+            .map(|cells| cells.iter().map(cell).collect::<Vec<_>>().join(",") + "\n")
             .collect()
     }
 }

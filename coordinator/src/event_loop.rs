@@ -7,7 +7,7 @@
 
 use crate::blocking::Blocking;
 use rlbayes::coordination::{Command, Event, Pace, Refusal, State, View};
-use rlbayes::effects::{Effects, drop_stale_rows, everything};
+use rlbayes::effects::{Effects, drop_stale_rows, everything, log_record};
 use rlbayes::journal::{Batch, Journal};
 use rlbayes_common::elite::EliteRow;
 use rlbayes_common::exchange::{Exchange, Hello, Reply, Snapshot, Welcome};
@@ -337,6 +337,7 @@ impl<'a> EventLoop<'a> {
         self.reply(now, due);
         if !self.unsaved {
             for row in records {
+                log_record(&self.state, now, &row);
                 self.observer
                     .record(&self.state, &row, self.state.elapsed(now));
             }

@@ -29,12 +29,7 @@ impl Effects {
                 Command::StoreOverall(rows) => effects.batch.overall.extend(rows),
                 Command::StoreChain(chain, stored) => effects.batch.chains.push((chain, stored)),
                 Command::StoreProgress => effects.batch.progress = Some(state.progress(now)),
-                Command::Record(row) => {
-                    let score = row.score.value();
-                    let at = state.elapsed(now).as_secs_f64();
-                    tracing::info!(score, at, "record");
-                    effects.records.push(row);
-                }
+                Command::Record(row) => effects.records.push(row),
                 Command::Worker(worker, change) => match change {
                     WorkerChange::Joined => tracing::info!(%worker, "a worker joined"),
                     WorkerChange::Returned => tracing::info!(%worker, "a worker rejoined"),
@@ -52,6 +47,13 @@ impl Effects {
         }
         effects
     }
+}
+
+/// Logs a new best, once it is stored.
+pub fn log_record(state: &State, now: Duration, row: &EliteRow) {
+    let score = row.score.value();
+    let at = state.elapsed(now).as_secs_f64();
+    tracing::info!(score, at, "record");
 }
 
 /// Returns everything there is to store: what is written after a failed write.

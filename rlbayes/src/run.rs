@@ -3,7 +3,7 @@
 
 use crate::chains::{ChainFolder, ChainMaker, ChainThreads};
 use crate::coordination::{Command, Event, State};
-use crate::effects::{Effects, drop_stale_rows, everything};
+use crate::effects::{Effects, drop_stale_rows, everything, log_record};
 use crate::journal::{Batch, Journal};
 use crate::outcome::Outcome;
 use crate::progress::{Progress, StopHandle};
@@ -307,8 +307,12 @@ impl Run<'_> {
         if effects.batch.progress.is_some() && now.saturating_sub(self.cleared_at) >= CLEAR_EVERY {
             self.cleared_at = now;
             drop_stale_rows(&self.state, &mut effects.batch);
+            tracing::info!(pool = self.state.pool().len(), "checkpoint");
         }
         self.store(now, effects.batch);
+        for row in &effects.records {
+            log_record(&self.state, now, row);
+        }
         !effects.records.is_empty()
     }
 

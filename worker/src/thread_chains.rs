@@ -6,8 +6,6 @@ use rlbayes_common::exchange::{Answer, ChainOrder, ChainReport, WorkerStatistics
 use rlbayes_common::ids::ChainId;
 use rlbayes_common::search::Chain;
 use std::io;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TrySendError;
 
@@ -26,14 +24,10 @@ impl ThreadChains {
     ///
     /// # Errors
     /// If the operating system refuses.
-    pub fn start(
-        count: u32,
-        maker: ChainMaker,
-        settings: SliceSettings,
-        halt: Arc<AtomicBool>,
-    ) -> io::Result<Self> {
+    pub fn start(count: u32, maker: ChainMaker, settings: SliceSettings) -> io::Result<Self> {
         let (sender, reports) = mpsc::channel(MAILBOX);
-        let threads = ChainThreads::start(count, maker, settings, halt, Mailbox(sender))?;
+        let threads =
+            ChainThreads::start(count, maker, settings, Default::default(), Mailbox(sender))?;
         Ok(Self { threads, reports })
     }
 }

@@ -27,7 +27,6 @@ use rlbayes_worker::thread_chains::ThreadChains;
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, Hasher};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
 /// Runs chains for a coordinator.
@@ -358,13 +357,8 @@ impl WorkerHost for Host {
             .map_err(|error| host(&error))?;
         let maker = request.chain_maker(request.problem());
         let checkpoints = self.open_folder(search);
-        let chains = ThreadChains::start(
-            self.threads,
-            maker.clone(),
-            request.slices(),
-            Arc::default(),
-        )
-        .map_err(|error| host(&format!("cannot start a thread: {error}")))?;
+        let chains = ThreadChains::start(self.threads, maker.clone(), request.slices())
+            .map_err(|error| host(&format!("cannot start a thread: {error}")))?;
         tracing::info!(
             worker = %joined.welcome.worker,
             search = %search.id,

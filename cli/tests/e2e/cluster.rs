@@ -259,7 +259,10 @@ fn other_flags_on_the_same_state_exit_with_2_and_name_the_difference() {
     command.args(["--seed", "99"]);
     let ran = Running::of(command).wait(SOON);
     assert_eq!(ran.code, Some(2), "{ran:?}");
-    assert!(ran.stderr.contains("--seed"), "{ran:?}");
+    assert!(
+        ran.stderr.contains("with seed 1; this one has 99"),
+        "{ran:?}"
+    );
 }
 
 /// A chain's next step starts from a row that another worker found: with theta 1 the paper's walk
