@@ -114,6 +114,10 @@ impl State {
         if !overdue.is_empty() {
             self.rebalance(&[]);
         }
+        if now.saturating_sub(self.heard_since) >= self.plan.lease {
+            self.heard_since = now;
+            self.repeat_orders();
+        }
         if self.is_running()
             && let Some(reason @ (StoppedBy::Time | StoppedBy::Stagnation)) =
                 self.plan.budget.reached(&self.spent(now))
@@ -243,6 +247,22 @@ impl State {
                     self.pending_orders.remove(&(before.by, chain));
                 }
                 self.pending_orders.insert((to, chain));
+            }
+        }
+    }
+
+    /// Repeats the orders of chains that their workers have not reported on for long. A late report
+    /// of an earlier run may have been taken for the confirmation of an order that was lost; a worker
+    /// that does run the chain ignores its order.
+    fn repeat_orders(&mut self) {
+        let heard = std::mem::take(&mut self.heard);
+        for (&id, chain) in &self.chains {
+            if let Some(held) = &chain.held
+                && chain.status == ChainStatus::Running
+                && !heard.contains(&id)
+                && !self.rounds.has(id)
+            {
+                self.pending_orders.insert((held.by, id));
             }
         }
     }

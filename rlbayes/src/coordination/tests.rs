@@ -574,6 +574,31 @@ fn reports_of_two_runs_in_one_worker_process_are_answered_and_their_counters_add
     assert_eq!(tell(5, 1, 0, 50), 780);
 }
 
+/// A late report of an earlier run looks like one of the run that was ordered and never begun.
+#[test]
+fn the_order_of_a_chain_that_is_silent_for_long_is_repeated() {
+    for pace in [Pace::Lockstep, Pace::Free] {
+        let mut driven = Driven::new(plan(pace, Budget::default()));
+        let worker = driven.join(0, 1);
+        let reports = |number| move |chain| report(chain, number, 10 * (number + 1), &[]);
+        let all = (0..3).map(reports(0)).collect();
+        let reply = driven.exchange(1, &worker, 1, all).unwrap();
+        assert_eq!(chains_of(&reply.orders), [] as [u32; 0]);
+        let mut repeated = Vec::new();
+        for now in (2..).step_by(2).take(15) {
+            driven.apply(now, Event::Tick);
+            let others = (1..3).map(reports(1)).collect();
+            let reply = driven.exchange(now, &worker, 1, others).unwrap();
+            repeated.extend(chains_of(&reply.orders));
+        }
+        assert!(!repeated.is_empty(), "{pace:?}");
+        assert!(repeated.iter().all(|&chain| chain == 0), "{pace:?}");
+        let back = vec![reports(1)(0)];
+        let reply = driven.exchange(33, &worker, 1, back).unwrap();
+        assert_eq!(chains_of(&reply.orders), [] as [u32; 0], "{pace:?}");
+    }
+}
+
 /// Without an answer its worker would send the report again and again, and the chain get no seeds.
 #[test]
 fn a_chain_that_came_back_to_a_worker_process_is_answered() {
