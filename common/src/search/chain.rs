@@ -145,7 +145,7 @@ impl ChainCore {
         }
     }
 
-    /// Stands again where a stored chain stood, or nowhere yet: see [`save_position`].
+    /// Stands again where a stored chain stood, or nowhere yet: see `save_position`.
     ///
     /// # Errors
     /// If the stored row does not fit this problem.

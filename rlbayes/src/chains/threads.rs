@@ -11,7 +11,9 @@ use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::mpsc::{Receiver, Sender, SyncSender, TryRecvError, TrySendError, channel};
+use std::sync::mpsc::{
+    Receiver, RecvTimeoutError, Sender, SyncSender, TryRecvError, TrySendError, channel,
+};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -50,7 +52,8 @@ impl ReportSink for SyncSender<ChainReport> {
     }
 }
 
-/// How long a free-running thread without a chain to run sleeps between looks at its mailbox.
+/// How long a free-running thread without a chain to run waits for a message before it looks whether
+/// it should end.
 const IDLE: Duration = Duration::from_millis(20);
 
 /// The threads that run the chains of a process.
@@ -288,7 +291,11 @@ impl<S: ReportSink> Work<S> {
                     Err(_) => return false,
                 }
             } else {
-                thread::sleep(IDLE);
+                match self.messages.recv_timeout(IDLE) {
+                    Ok(message) => self.take(message),
+                    Err(RecvTimeoutError::Timeout) => {}
+                    Err(RecvTimeoutError::Disconnected) => return false,
+                }
             }
         }
         loop {
