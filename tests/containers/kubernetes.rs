@@ -524,5 +524,5 @@ fn list(value: &Value) -> &[Value] {
 fn text(value: &Value) -> &str {
     value
         .as_str()
-        .unwrap_or_else(|| panic!("{value} is no text"))
+        .unwrap_or_else(|| panic!("{value} is not text"))
 }

@@ -29,7 +29,7 @@ const TRANSFER: Duration = Duration::from_secs(300);
 const CHUNK: Duration = Duration::from_secs(60);
 /// How long a connection may take to come about.
 const CONNECT: Duration = Duration::from_secs(5);
-/// A free-running worker exchanges at most twice a second.
+/// A free-running worker exchanges at most twice per second.
 const LEAST_PAUSE: Duration = Duration::from_millis(500);
 
 /// The client of the service, with the token in every call.
@@ -317,14 +317,14 @@ fn nonsense(error: WireError) -> LinkError {
 
 /// The one table from status codes to what to do.
 fn classify(status: &Status) -> LinkError {
-    let said = describe(status);
+    let message = describe(status);
     match status.code() {
-        Code::Unauthenticated | Code::PermissionDenied => LinkError::Refused(said),
-        Code::FailedPrecondition => LinkError::Protocol(said),
-        Code::NotFound | Code::Aborted => LinkError::JoinAgain(said),
-        Code::InvalidArgument | Code::OutOfRange | Code::Unimplemented => LinkError::Nonsense(said),
-        _ if is_certificate_problem(&said) => LinkError::Refused(said),
-        _ => LinkError::Unreachable(said),
+        Code::Unauthenticated | Code::PermissionDenied => LinkError::Refused(message),
+        Code::FailedPrecondition => LinkError::Protocol(message),
+        Code::NotFound | Code::Aborted => LinkError::JoinAgain(message),
+        Code::InvalidArgument | Code::OutOfRange | Code::Unimplemented => LinkError::Nonsense(message),
+        _ if is_certificate_problem(&message) => LinkError::Refused(message),
+        _ => LinkError::Unreachable(message),
     }
 }
 
@@ -334,12 +334,12 @@ pub fn describe(status: &Status) -> String {
     let mut text = status.message().to_owned();
     let mut cause = std::error::Error::source(status);
     while let Some(error) = cause {
-        let said = error.to_string();
-        if !text.contains(&said) {
+        let message = error.to_string();
+        if !text.contains(&message) {
             text = if text.is_empty() {
-                said
+                message
             } else {
-                format!("{text}: {said}")
+                format!("{text}: {message}")
             };
         }
         cause = error.source();
@@ -356,8 +356,8 @@ pub fn describe(status: &Status) -> String {
 /// after our side of the handshake, through h2, which keeps the text of an IO error and drops the
 /// `rustls::Error` inside it.
 #[must_use]
-pub fn is_certificate_problem(said: &str) -> bool {
-    let said = said.to_ascii_lowercase();
+pub fn is_certificate_problem(message: &str) -> bool {
+    let message = message.to_ascii_lowercase();
     [
         "certificate",
         "unknownissuer",
@@ -366,7 +366,7 @@ pub fn is_certificate_problem(said: &str) -> bool {
         "decrypterror",
     ]
     .iter()
-    .any(|word| said.contains(word))
+    .any(|word| message.contains(word))
 }
 
 #[cfg(test)]

@@ -244,7 +244,7 @@ impl World {
         self.journal.store(self.now, &self.state, commands);
     }
 
-    /// Lets a worker's clock go on until it calls somebody.
+    /// Lets a worker's clock run until it calls somebody.
     fn call(&mut self, at: usize) {
         for _ in 0..8 {
             let event = self.workers[at].hasten();
@@ -294,7 +294,7 @@ impl World {
     /// A session has ended: what its chains have reported has arrived, unless it said otherwise.
     fn ended(&mut self, at: usize, end: End) {
         if let End::Finished(reason) = end {
-            assert_eq!(self.state.stopped_by(), Some(reason), "the search goes on");
+            assert_eq!(self.state.stopped_by(), Some(reason), "the search continues");
         }
         if !self.workers[at].lost_reports {
             self.check_reported(at);

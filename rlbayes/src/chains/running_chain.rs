@@ -24,7 +24,7 @@ pub struct SliceSettings {
     pub target: Option<LogScore>,
 }
 
-/// How soon after a report a record may cause the next one: at most twice a second.
+/// How soon after a report a record may cause the next one: at most twice per second.
 const LEAST_PAUSE: Duration = Duration::from_millis(500);
 
 /// After how many evaluations a free-running slice looks whether it is late: a clock is not free.
@@ -171,7 +171,7 @@ impl RunningChain {
             self.stage = Stage::Waiting;
         }
         let snapshot = std::mem::take(&mut self.snapshot_wanted).then(|| self.snapshot());
-        let report = self.told(snapshot);
+        let report = self.make_report(snapshot);
         self.sequence += 1;
         report
     }
@@ -179,14 +179,14 @@ impl RunningChain {
     /// Makes the last report, with the chain's state.
     pub fn last_report(&mut self) -> ChainReport {
         let snapshot = Some(self.snapshot());
-        self.told(snapshot)
+        self.make_report(snapshot)
     }
 
     fn snapshot(&self) -> Snapshot {
         Snapshot::new(encode_chain(&self.chain.save()))
     }
 
-    fn told(&mut self, snapshot: Option<Snapshot>) -> ChainReport {
+    fn make_report(&mut self, snapshot: Option<Snapshot>) -> ChainReport {
         let finds = self.chain.core_mut().take_finds();
         let counted = counters(self.chain.as_ref());
         ChainReport {
