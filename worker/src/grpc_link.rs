@@ -322,7 +322,9 @@ fn classify(status: &Status) -> LinkError {
         Code::Unauthenticated | Code::PermissionDenied => LinkError::Refused(message),
         Code::FailedPrecondition => LinkError::Protocol(message),
         Code::NotFound | Code::Aborted => LinkError::JoinAgain(message),
-        Code::InvalidArgument | Code::OutOfRange | Code::Unimplemented => LinkError::Nonsense(message),
+        Code::InvalidArgument | Code::OutOfRange | Code::Unimplemented => {
+            LinkError::Nonsense(message)
+        }
         _ if is_certificate_problem(&message) => LinkError::Refused(message),
         _ => LinkError::Unreachable(message),
     }

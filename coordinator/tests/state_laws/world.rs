@@ -294,7 +294,11 @@ impl World {
     /// A session has ended: what its chains have reported has arrived, unless it said otherwise.
     fn ended(&mut self, at: usize, end: End) {
         if let End::Finished(reason) = end {
-            assert_eq!(self.state.stopped_by(), Some(reason), "the search continues");
+            assert_eq!(
+                self.state.stopped_by(),
+                Some(reason),
+                "the search continues"
+            );
         }
         if !self.workers[at].lost_reports {
             self.check_reported(at);
