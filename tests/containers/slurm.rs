@@ -328,7 +328,7 @@ impl Slurm {
         for sentence in [
             "0: interrupted; the same command continues from here",
             "saved; the job is queued again",
-            "resumes ",
+            "resumes /",
         ] {
             assert_eq!(said.matches(sentence).count(), 1, "{sentence}: {said}");
         }
