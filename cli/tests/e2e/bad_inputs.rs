@@ -628,7 +628,7 @@ fn an_endless_pipe_is_refused_in_time() {
         command.args(["learn", "/dev/stdin", "-o"]);
         command.arg(folder.path().join("x.bif"));
         command.stdin(yes.stdout.take().unwrap());
-        let ran = Running::of(command).wait(Duration::from_secs(60));
+        let ran = Running::of(command).wait(Duration::from_secs(120));
         let _ = yes.kill();
         let _ = yes.wait();
         names(&sentence(&ran), &["/dev/stdin", "is longer than"]);

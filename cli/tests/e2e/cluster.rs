@@ -225,7 +225,7 @@ fn a_worker_shows_that_it_lives_and_drains_when_it_is_asked_by_its_folder() {
 
 #[test]
 fn a_coordinator_that_is_interrupted_exits_with_130_and_the_same_command_resumes() {
-    let flags = ["--time", "8s", "--when-done", "exit"];
+    let flags = ["--time", "4s", "--when-done", "exit"];
     let mut cluster = start_cluster("alarm.csv", &flags);
     let worker = cluster.worker("worker");
     let before = cluster.wait_for("work", |status| status.evaluations > 0);

@@ -32,17 +32,19 @@ fn fails_at(step: &str) -> [(&str, &str); 1] {
 /// Watches a search until the optimum is found, and ends it: the coordinator exits with 0, as do
 /// all workers.
 fn end(cluster: &mut Cluster, workers: Vec<Running>) {
+    stop_at_optimum(cluster, workers);
+    let ran = cluster.coordinator_end().ok();
+    assert!(ran.stderr.contains("finished"), "{ran:?}");
+}
+
+/// The same without the coordinator's exit, which comes late after a restart: workers that it does
+/// not know may still want to hear of the end.
+fn stop_at_optimum(cluster: &Cluster, workers: Vec<Running>) {
     cluster.wait_for("the optimum is found, and everybody takes part", |status| {
         status.best_score.is_some_and(|best| best > OPTIMUM - 1e-3)
             && alive(status) == workers.len()
     });
     rlbayes(["stop", &cluster.url()]).ok();
-    wait_until("the coordinator has ended", SOON, || {
-        let _ = cluster.status();
-        !cluster.coordinator().is_running()
-    });
-    let ran = cluster.coordinator_end().ok();
-    assert!(ran.stderr.contains("finished"), "{ran:?}");
     for worker in workers {
         worker.wait(SOON).ok();
     }
@@ -112,7 +114,7 @@ const LOCKSTEP: [&str; 7] = [
     "--round-evaluations",
     "10000",
     "--evaluations",
-    "8000000",
+    "2000000",
 ];
 
 /// In lockstep a chain's state goes up before each report, and down to whoever takes it over.
@@ -185,7 +187,8 @@ fn the_coordinator_killed_at(steps: &[&str]) {
     }
     cluster.start_coordinator(&[]);
     cluster.wait_for("the workers are back", |status| alive(status) == 2);
-    end(&mut cluster, workers);
+    stop_at_optimum(&cluster, workers);
+    assert!(cluster.coordinator().is_running(), "it serves the result");
 }
 
 #[test]
@@ -317,7 +320,7 @@ fn a_search_survives_that_everybody_is_killed_at_once() {
     let first = cluster.worker("first");
     wait_until("a chain resumes where it was", SOON, || resumed(&first) > 0);
     let workers = vec![first, cluster.worker("second")];
-    end(&mut cluster, workers);
+    stop_at_optimum(&cluster, workers);
 }
 
 #[test]
@@ -460,7 +463,10 @@ fn a_journal_that_is_cut_off_is_set_aside_and_workers_rebuild_the_pool() {
     let worker = cluster.worker("worker");
     wait_for_optimum(&cluster);
     cluster.kill_coordinator();
-    damaged(&cluster.state().join("journal.redb"), cut_in_half);
+    // Nothing but the database's header is left: where in the file its pages are is its affair.
+    damaged(&cluster.state().join("journal.redb"), |bytes| {
+        bytes.truncate(8192);
+    });
     the_pool_is_rebuilt(&mut cluster);
     let said = cluster.coordinator().said();
     assert!(said.contains("journal.redb"), "{said}");

@@ -256,7 +256,7 @@ fn broken_snapshots_are_set_aside_and_the_search_resumes() {
     fs::write(&stored[1], &bytes).unwrap();
     fs::write(&stored[2], b"").unwrap();
 
-    let ran = rlbayes(command(&state, "3s")).ok();
+    let ran = rlbayes(command(&state, "1s")).ok();
     for path in &stored[..3] {
         let aside = PathBuf::from(format!("{}.broken", path.display()));
         assert!(aside.exists(), "{} is not there", aside.display());
@@ -279,7 +279,7 @@ fn a_broken_journal_is_set_aside_and_the_search_resumes() {
             "text" => fs::write(&journal, "this is not a journal").unwrap(),
             _ => fs::write(&journal, &bytes[..bytes.len() / 3]).unwrap(),
         }
-        let ran = rlbayes(command(&state, "3s")).ok();
+        let ran = rlbayes(command(&state, "1s")).ok();
         assert!(
             ran.stderr.contains("journal.redb.broken"),
             "{damage}: {ran:?}"
