@@ -345,11 +345,7 @@ pub fn wait_for_file(path: &Path) {
 /// Returns how many bytes of memory a process holds.
 #[must_use]
 pub fn resident_bytes(process: &Running) -> u64 {
-    let text = fs::read_to_string(format!("/proc/{}/status", process.id())).unwrap();
-    let line = text
-        .lines()
-        .find_map(|line| line.strip_prefix("VmRSS:"))
-        .unwrap();
-    let kib: u64 = line.trim().trim_end_matches(" kB").parse().unwrap();
-    kib << 10
+    let bytes = rlbayes::machine::resident_bytes_of(process.id());
+    assert!(bytes > 0, "the process runs, and the system tells its memory");
+    bytes
 }
