@@ -346,6 +346,9 @@ pub fn wait_for_file(path: &Path) {
 #[must_use]
 pub fn resident_bytes(process: &Running) -> u64 {
     let bytes = rlbayes::machine::resident_bytes_of(process.id());
-    assert!(bytes > 0, "the process runs, and the system tells its memory");
+    assert!(
+        bytes > 0,
+        "the process runs, and the system tells its memory"
+    );
     bytes
 }
