@@ -66,8 +66,8 @@ fn a_misspelt_field_is_refused() {
         for version in VERSIONS {
             let ran = validate(&rendered, version);
             assert_eq!(ran.code, Some(1), "{wrong}, {version}: {ran:?}");
-            let said = format!("{}{}", ran.stdout, ran.stderr);
-            assert!(said.contains(wrong), "{wrong}, {version}: {said}");
+            let printed = format!("{}{}", ran.stdout, ran.stderr);
+            assert!(printed.contains(wrong), "{wrong}, {version}: {printed}");
         }
     }
 }
@@ -363,9 +363,9 @@ fn what_the_pods_run_finds_the_optimum() {
         folder.path().join("out/alarm.bif").exists()
     });
 
-    // A Deployment would start again what exits: the worker waits, and leaves when it is told.
+    // A Deployment would start again what exits: the worker waits, and leaves when the preStop hook drains it.
     wait_until("the worker knows", SOON, || {
-        running.said().contains("the search is over")
+        running.logged().contains("the search is over")
     });
     assert!(running.is_running());
     let hook = list(&container(worker)["lifecycle"]["preStop"]["exec"]["command"]);
@@ -442,9 +442,9 @@ fn validate(rendered: &str, version: &str) -> Ran {
 fn accepted(rendered: &str, documents: usize) {
     for version in VERSIONS {
         let ran = validate(rendered, version).ok();
-        let said = format!("{}{}", ran.stdout, ran.stderr);
-        let passed = said.matches(" passed for resource ").count();
-        assert_eq!(passed, documents, "{version}: {said}");
+        let printed = format!("{}{}", ran.stdout, ran.stderr);
+        let passed = printed.matches(" passed for resource ").count();
+        assert_eq!(passed, documents, "{version}: {printed}");
     }
 }
 

@@ -114,8 +114,8 @@ fn the_example_shows_every_setting_with_a_value_that_is_accepted() {
             // The flags are understood, and the first file is not there.
             assert_eq!(ran.code, Some(2), "{settings:?}: {ran:?}");
             assert!(!ran.stderr.contains("try --help"), "{settings:?}: {ran:?}");
-            let said = ran.stderr.to_lowercase();
-            assert!(said.contains("no such file"), "{settings:?}: {ran:?}");
+            let printed = ran.stderr.to_lowercase();
+            assert!(printed.contains("no such file"), "{settings:?}: {ran:?}");
         }
     }
 }

@@ -67,11 +67,11 @@ fn nobody_else_is_heard(compose: Compose) {
         args.extend(authority.into_iter().flat_map(|file| ["--tls-ca", file]));
         let stranger = docker(&args);
         let code = exit_code(&stranger);
-        let said = log(&stranger);
+        let logged = log(&stranger);
         docker(&["rm", "--force", &stranger]);
         // Plain HTTP meets a server that speaks otherwise: it can't know why, and gives up.
         let expected = if authority.is_some() { 2 } else { 3 };
-        assert_eq!(code, expected, "{said}");
+        assert_eq!(code, expected, "{logged}");
     }
     let status = project.status().unwrap();
     assert_eq!(status["workers"].as_array().unwrap().len(), 2, "{status}");

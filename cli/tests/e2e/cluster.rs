@@ -201,8 +201,8 @@ fn a_worker_shows_that_it_lives_and_drains_when_it_is_asked_by_its_folder() {
         rlbayes(["health", "--worker", folder]).code == Some(0)
     });
     cluster.wait_for("it searches", |status| status.evaluations > 0);
-    let said = rlbayes(["drain", folder]).ok();
-    assert_eq!(said.stdout, "drained\n");
+    let drained = rlbayes(["drain", folder]).ok();
+    assert_eq!(drained.stdout, "drained\n");
     let ran = worker.wait(SOON).ok();
     assert!(ran.stderr.contains("asked to drain"), "{ran:?}");
     let status = cluster.wait_for("it has left", |status| {
@@ -333,8 +333,8 @@ fn a_log_as_json_has_an_object_a_line_with_fields_and_spans() {
     let worker = objects(&worker.wait(SOON).ok().stderr);
     let find = |log: &[Value], message: &str| {
         let found = log.iter().find(|event| {
-            let said = event["fields"]["message"].as_str();
-            said.is_some_and(|said| said.contains(message))
+            let logged = event["fields"]["message"].as_str();
+            logged.is_some_and(|logged| logged.contains(message))
         });
         found
             .unwrap_or_else(|| panic!("no {message:?} in {log:?}"))

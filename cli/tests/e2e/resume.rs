@@ -132,7 +132,7 @@ fn an_interrupt_without_a_state_folder_writes_the_result_too() {
     let mut command = PROGRAM.command();
     command.args(args).stdin(Stdio::null());
     let running = Running::with_settings(command, &[("RLBAYES_LOG", "info")]);
-    wait_until("a record", SOON, || !records(&running.said()).is_empty());
+    wait_until("a record", SOON, || !records(&running.logged()).is_empty());
     let ran = interrupted(running);
     assert_eq!(ran.json()["stopped_by"], "interrupt");
     assert!(result.exists());
@@ -147,8 +147,8 @@ fn a_killed_search_keeps_every_record_that_it_has_told_of() {
     let running = Running::with_settings(killed, &[("RLBAYES_LOG", "info")]);
     wait_for_checkpoint(&state);
     wait_until("a checkpoint after a record", SOON, || {
-        let said = running.said();
-        !records(&said).is_empty() && said.contains("checkpoint")
+        let logged = running.logged();
+        !records(&logged).is_empty() && logged.contains("checkpoint")
     });
     running.signal("KILL");
     let ran = running.wait(SOON);

@@ -217,7 +217,7 @@ fn the_order_of_reports_and_who_sends_them_change_nothing() {
         let joined: Vec<Welcome> = (1..=workers as u64)
             .map(|incarnation| driven.join(0, incarnation))
             .collect();
-        let mut told = Vec::new();
+        let mut commands = Vec::new();
         for round in 0..5u64 {
             for (at, chain) in order.into_iter().enumerate() {
                 let score = -10.0 * f64::from(chain + 1) + f64::from(u32::try_from(round).unwrap());
@@ -235,10 +235,10 @@ fn the_order_of_reports_and_who_sends_them_change_nothing() {
                         Command::StoreRows(_) | Command::StoreChain(..) | Command::Record(_)
                     )
                 });
-                told.extend(stored.map(|command| format!("{command:?}")));
+                commands.extend(stored.map(|command| format!("{command:?}")));
             }
         }
-        (told, format!("{:?}", driven.state.pool()))
+        (commands, format!("{:?}", driven.state.pool()))
     };
     let expected = outcome([0, 1, 2], 1);
     assert!(expected.0.len() > 20);
@@ -561,8 +561,8 @@ fn reports_of_two_runs_in_one_worker_process_are_answered_and_their_counters_add
     let worker = driven.join(0, 1);
     let mut tell = |now, run, number, evaluations| {
         let sequence = RunSequence::first(run) + number;
-        let told = vec![report(0, sequence, evaluations, &[])];
-        let reply = driven.exchange(now, &worker, 1, told).unwrap();
+        let reports = vec![report(0, sequence, evaluations, &[])];
+        let reply = driven.exchange(now, &worker, 1, reports).unwrap();
         assert_eq!(answered(&reply), [0], "run {run}");
         driven.state.counters().evaluations
     };
@@ -663,7 +663,7 @@ fn a_budget_ends_the_search_for_every_chain_and_waits_for_the_workers() {
         driven.commands.last(),
         Some(Command::Finished(StoppedBy::Target))
     ));
-    // Whoever comes now is told.
+    // A worker that joins now learns of the end.
     assert_eq!(driven.join(3, 5).stopped_by, Some(StoppedBy::Target));
     assert_eq!(driven.state.view(seconds(3), None).stage, Stage::Finished);
 }
@@ -834,7 +834,10 @@ fn a_lockstep_round_that_a_stop_came_in_is_finished_by_those_who_are_left() {
         let rest = vec![report(1, 1, 20, &[]), report(2, 1, 20, &[])];
         let reply = driven.exchange(40, &first, 1, rest).unwrap();
         assert!(
-            reply.answers.iter().all(|(.., told)| *told == Answer::Stop),
+            reply
+                .answers
+                .iter()
+                .all(|(.., answer)| *answer == Answer::Stop),
             "{goes:?}: {reply:?}"
         );
         assert_eq!(answered(&reply), [1, 2], "{goes:?}");
@@ -918,7 +921,7 @@ fn chains_that_somebody_made_up_take_no_places_and_are_not_stored() {
     assert_eq!(chains_of(&first.orders), [0, 1]);
     let made_up = vec![report(MAX_CHAINS - 1, 0, 10, &best((0, 1), -5.0))];
     let reply = driven.exchange(1, &first, 1, made_up).unwrap();
-    assert_eq!(reply.answers[0].2, Answer::Revoke, "it is told to let go");
+    assert_eq!(reply.answers[0].2, Answer::Revoke, "it must drop the chain");
     assert_eq!(driven.state.chain_count(), 2);
     assert_eq!(driven.state.counters().evaluations, 0);
     let stored = driven.commands.iter();
