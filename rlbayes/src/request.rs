@@ -211,6 +211,7 @@ impl SearchRequest {
     ///
     /// # Errors
     /// If the description and the table do not fit together.
+    #[doc(hidden)]
     pub fn assigned(
         table: &Table,
         search: &SearchDescription,
@@ -280,7 +281,7 @@ impl SearchRequest {
         &self.algorithm
     }
 
-    /// Returns what all random choices come from.
+    /// Returns the seed of all random choices.
     #[must_use]
     pub fn seed(&self) -> u64 {
         self.seed.0
