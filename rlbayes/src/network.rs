@@ -103,7 +103,8 @@ impl Network {
     /// Makes a network without probabilities from names in any order and edges between them.
     ///
     /// # Errors
-    /// If a name stands twice, or an edge names no node, leads to itself or closes a cycle.
+    /// If a name or an edge is listed twice, or an edge names no node, leads to itself or closes a
+    /// cycle.
     ///
     /// ```
     /// let chain = rlbayes::Network::from_edges(["a", "b", "c"], [("a", "b"), ("b", "c")])?;

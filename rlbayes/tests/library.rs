@@ -169,7 +169,7 @@ fn another_search_in_the_folder_is_refused_in_peoples_words() {
     );
     let required = message(on(&asia).require("smoke", "lung"));
     assert!(required.ends_with("with other constraints"), "{required}");
-    // A setting at its default is no difference, however it came there.
+    // A setting at its default is not a difference, however it came there.
     on(&asia)
         .algorithm(Algorithm::RlBayes(Default::default()))
         .run()

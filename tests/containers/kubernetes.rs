@@ -208,7 +208,7 @@ fn selectors_ports_and_names_agree() {
     let probe = &container(worker)["readinessProbe"]["exec"]["command"];
     assert_eq!(*probe, json!(["/rlbayes", "health", url]));
 
-    // A setting that no flag has for its twin would be ignored without a word.
+    // A variable that belongs to no flag would be ignored silently.
     let help = PROGRAM.run(["coordinator", "--help"]).ok().stdout;
     for name in settings(&documents, coordinator)
         .as_object()
@@ -217,7 +217,7 @@ fn selectors_ports_and_names_agree() {
     {
         let flag = name.strip_prefix("RLBAYES_").unwrap().to_lowercase();
         let flag = format!("--{} ", flag.replace('_', "-"));
-        assert!(help.contains(&flag), "{name} is the twin of no flag");
+        assert!(help.contains(&flag), "no flag has the variable {name}");
     }
 
     // The autoscaler has the workers, and nobody else says how many there are.
@@ -518,7 +518,7 @@ fn selects(labels: &Value, workload: &Value) -> bool {
 fn list(value: &Value) -> &[Value] {
     value
         .as_array()
-        .unwrap_or_else(|| panic!("{value} is no list"))
+        .unwrap_or_else(|| panic!("{value} is not a list"))
 }
 
 fn text(value: &Value) -> &str {

@@ -437,7 +437,7 @@ impl Drop for Slurm {
         if std::thread::panicking() {
             self.show_logs();
         }
-        // Jobs are no children of ours: Slurm ends them. Errors here are those of a test that failed.
+        // Jobs are not our child processes: Slurm ends them. Errors here are those of a test that failed.
         if self.daemons.len() == 3 {
             let _ = self.command("scancel").arg("--name=rlbayes").output();
             let begun = Instant::now();

@@ -178,7 +178,7 @@ pub(crate) fn problem(table: &Arc<Table>) -> Arc<Problem> {
     Arc::new(Problem::new(scorer, constraints, start, CACHE_BYTES))
 }
 
-/// A table that is no easy one: each column is the noisy parity of some earlier ones.
+/// A table that is hard to learn: each column is the noisy parity of some earlier ones.
 fn table(seed: Seed) -> Arc<Table> {
     let mut random = Random::new(seed);
     let mut columns: Vec<Vec<u8>> = Vec::new();

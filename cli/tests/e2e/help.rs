@@ -23,7 +23,7 @@ fn every_command_shows_an_example() {
 }
 
 #[test]
-fn an_environment_twin_that_is_set_to_nothing_counts_as_not_set() {
+fn an_empty_environment_variable_counts_as_not_set() {
     let ran = |value: &str| {
         PROGRAM
             .command()

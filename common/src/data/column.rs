@@ -244,7 +244,7 @@ fn bin(
         return Err(ColumnError::NotFinite(place));
     }
     let binned = bins.apply(values);
-    // Labels are in order already; bins without values are no states.
+    // Labels are in order already; bins without values are not states.
     let mut occurs = vec![false; binned.labels.len()];
     for &code in &binned.codes {
         occurs[usize::from(code)] = true;

@@ -99,7 +99,7 @@ impl Dag {
     /// Makes a graph from its edges.
     ///
     /// # Errors
-    /// If an edge stands twice or closes a cycle with the ones before it.
+    /// If an edge is listed twice or closes a cycle with the ones before it.
     pub fn from_edges(
         n: usize,
         edges: impl IntoIterator<Item = (NodeIdx, NodeIdx)>,

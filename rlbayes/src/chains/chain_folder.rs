@@ -155,7 +155,7 @@ impl ChainFolder {
     /// Removes a chain.
     ///
     /// # Errors
-    /// If the disk refuses; one that is not there is no problem.
+    /// If the disk refuses; one that is not there is not a problem.
     pub fn remove(&self, chain: ChainId) -> io::Result<()> {
         match fs::remove_file(self.path(chain)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),

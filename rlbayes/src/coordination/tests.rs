@@ -330,7 +330,7 @@ fn an_end_outlives_a_restart_before_the_workers_have_left() {
     }
 }
 
-/// Workers search on until they hear of the end; what they find then is taken.
+/// Workers keep searching until they know of the end; what they find until then is taken.
 #[test]
 fn an_end_by_stagnation_outlives_a_record_that_came_after_it() {
     let budget = Budget {
