@@ -172,7 +172,7 @@ impl Link for GrpcLink {
             if size > MAX_SNAPSHOT_BYTES {
                 return Err(LinkError::Refused(format!(
                     "a chain's state takes {size} bytes (expected at most {MAX_SNAPSHOT_BYTES}): \
-                     it is too large for --deterministic on a cluster"
+                     it is too large for a deterministic search on a cluster"
                 )));
             }
             let header = v1::StoreChainHeader {

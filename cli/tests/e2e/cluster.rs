@@ -314,7 +314,7 @@ pub(crate) fn alive(status: &rlbayes_proto::v1::StatusReply) -> usize {
     status.workers.iter().filter(|worker| worker.alive).count()
 }
 
-/// Returns the objects of a log, one a line.
+/// Returns the objects of a log, one per line.
 fn objects(log: &str) -> Vec<Value> {
     log.lines()
         .map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}")))

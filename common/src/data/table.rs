@@ -1,4 +1,4 @@
-//! The discrete table that everything is counted from: column-major, one byte a cell, built once
+//! The discrete table that everything is counted from: column-major, one byte per cell, built once
 //! and then read-only.
 
 use super::schema::Schema;

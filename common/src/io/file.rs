@@ -1,5 +1,5 @@
-//! The entry points: bytes or a file to a network and a network to bytes. The only place of the
-//! crate's formats that opens a file; size limits and compression are handled here.
+//! The entry points: bytes or a file to a network and a network to bytes. The formats
+//! themselves see text only; size limits and compression are handled here.
 
 use super::error::{ReadError, WriteError};
 use super::format::Format;

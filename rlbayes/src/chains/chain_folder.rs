@@ -1,4 +1,4 @@
-//! Chains on disk: one snapshot a file, by write and rename, and a note that says which search they
+//! Chains on disk: one file per snapshot, by write and rename, and a note about which search they
 //! belong to. A file that can't be read is set aside.
 
 use crate::identity::{Difference, Settings, difference};

@@ -38,7 +38,7 @@ pub struct RunningChain {
     sequence: u64,
     /// What the chain had done when it was taken over.
     base: ChainCounters,
-    most_iterations: u64,
+    most_iterations: Option<u64>,
     status: ChainStatus,
     snapshot_wanted: bool,
     last_report: Option<Duration>,
@@ -58,11 +58,15 @@ impl RunningChain {
     #[must_use]
     pub fn new(mut chain: Box<dyn Chain>, order: &ChainOrder, settings: SliceSettings) -> Self {
         let base = counters(chain.as_ref());
-        let most = base.evaluations.saturating_add(order.evaluations);
-        chain.core_mut().evaluator.set_limit(most);
+        if let Some(more) = order.evaluations {
+            let most = base.evaluations.saturating_add(more);
+            chain.core_mut().evaluator.set_limit(most);
+        }
         Self {
             id: order.chain,
-            most_iterations: base.iterations.saturating_add(order.iterations),
+            most_iterations: order
+                .iterations
+                .map(|more| base.iterations.saturating_add(more)),
             chain,
             settings,
             sequence: order.sequence,
@@ -119,7 +123,7 @@ impl RunningChain {
                     break;
                 }
             }
-            if chain.core().iterations >= self.most_iterations {
+            if is_reached(chain.core().iterations, self.most_iterations) {
                 self.status = ChainStatus::OutOfIterations;
                 return;
             }
@@ -140,7 +144,7 @@ impl RunningChain {
                 return;
             }
         }
-        if chain.core().iterations >= self.most_iterations {
+        if is_reached(chain.core().iterations, self.most_iterations) {
             self.status = ChainStatus::OutOfIterations;
         }
     }
@@ -243,6 +247,10 @@ impl RunningChain {
     }
 }
 
+fn is_reached(iterations: u64, limit: Option<u64>) -> bool {
+    limit.is_some_and(|limit| iterations >= limit)
+}
+
 fn counters(chain: &dyn Chain) -> ChainCounters {
     let core = chain.core();
     ChainCounters {
@@ -276,8 +284,8 @@ mod tests {
         let order = ChainOrder {
             chain: ChainId(0),
             sequence: 0,
-            evaluations: u64::MAX,
-            iterations: u64::MAX,
+            evaluations: None,
+            iterations: None,
             origin: Origin::Start,
         };
         let settings = SliceSettings {

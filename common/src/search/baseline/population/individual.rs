@@ -60,7 +60,7 @@ impl Individual {
         individual
     }
 
-    /// Returns `start` after a random number of random legal operations, at most one a node: the
+    /// Returns `start` after a random number of random legal operations, at most one per node: the
     /// start of a population.
     pub(in crate::search::baseline) fn scattered(
         start: &Self,
