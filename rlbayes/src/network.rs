@@ -159,7 +159,7 @@ impl Network {
         edges.map(|(from, to)| (name(from), name(to))).collect()
     }
 
-    /// Tells whether the network has probabilities.
+    /// Returns whether the network has probabilities.
     #[must_use]
     pub fn is_fitted(&self) -> bool {
         matches!(self.0, NetworkFile::Parametrised(_))

@@ -70,7 +70,7 @@ impl StopHandle {
         self.0.store(true, Relaxed);
     }
 
-    /// Tells whether the search was stopped.
+    /// Returns whether the search was stopped.
     #[must_use]
     pub fn is_stopped(&self) -> bool {
         self.0.load(Relaxed)

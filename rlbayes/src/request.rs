@@ -301,7 +301,7 @@ impl SearchRequest {
         }
     }
 
-    /// Tells whether chains run in rounds, so that the result depends on the seed alone.
+    /// Returns whether chains run in rounds, so that the result depends on the seed alone.
     #[must_use]
     pub fn is_deterministic(&self) -> bool {
         self.pace == Pace::Lockstep
@@ -362,7 +362,7 @@ impl SearchRequest {
         }
     }
 
-    /// Returns what the search is to its coordinator; `is_kept` tells whether it has a state folder.
+    /// Returns what the search is to its coordinator; `is_kept`: whether it has a state folder.
     #[doc(hidden)]
     #[must_use]
     pub fn plan(&self, is_kept: bool) -> SearchPlan {

@@ -200,7 +200,7 @@ impl Run<'_> {
         }
     }
 
-    /// Waits a moment for reports; tells whether chain threads are still there.
+    /// Waits a moment for reports; returns whether chain threads are still there.
     fn wait_for_reports(&mut self) -> bool {
         match self.reports.recv_timeout(LOOK_EVERY) {
             Ok(report) => self.note(report),
@@ -298,7 +298,7 @@ impl Run<'_> {
         }
     }
 
-    /// Stores what is to be stored and tells whether the best has improved.
+    /// Stores what is to be stored and returns whether the best has improved.
     fn carry_out(&mut self, now: Duration, commands: Vec<Command>) -> bool {
         let mut effects = Effects::of(&self.state, now, commands);
         if effects.halt {
@@ -349,7 +349,7 @@ impl Run<'_> {
         }
     }
 
-    /// Tells whether chains have nothing left to do: the search is to end, and in rounds the round
+    /// Returns whether chains have nothing left to do: the search is to end, and in rounds the round
     /// that the end came in is over.
     fn is_over(&self) -> bool {
         let all_stopped = self.running.values().all(|&stopped| stopped);

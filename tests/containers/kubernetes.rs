@@ -508,7 +508,7 @@ fn named<'a>(list: &'a Value, name: &str) -> &'a Value {
         .unwrap_or_else(|| panic!("nothing is called {name}"))
 }
 
-/// Tells whether labels select a workload's pods.
+/// Returns whether labels select a workload's pods.
 fn selects(labels: &Value, workload: &Value) -> bool {
     let pod = &workload["spec"]["template"]["metadata"]["labels"];
     let labels = labels.as_object().unwrap();

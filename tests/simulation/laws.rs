@@ -63,7 +63,7 @@ impl Outcome {
         }
     }
 
-    /// Tells what another has otherwise; none if they are the same.
+    /// Returns what differs in another; none if they are the same.
     pub(crate) fn difference(&self, other: &Self) -> Option<String> {
         let figures = |run: &Self| {
             format!(
@@ -80,7 +80,7 @@ impl Outcome {
         (self != other).then(|| format!("{}; {}; {row:?}", figures(self), figures(other)))
     }
 
-    /// Tells whether a restart has left it as it was; free-running, late reports may have come.
+    /// Returns whether a restart has left it as it was; free-running, late reports may have come.
     pub(crate) fn is_kept_in(&self, other: &Self) -> bool {
         (self.stopped_by, self.round) == (other.stopped_by, other.round)
             && other.best() >= self.best()

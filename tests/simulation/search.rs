@@ -71,17 +71,17 @@ impl Ends {
         self != Self::FreeByTime
     }
 
-    /// Tells whether the result is the same to the bit, whatever happens.
+    /// Returns whether the result is the same to the bit, whatever happens.
     pub(crate) fn is_counted(self) -> bool {
         matches!(self, Self::LockstepByEvaluations | Self::LockstepByTarget)
     }
 
-    /// Tells whether the best network is found before the end.
+    /// Returns whether the best network is found before the end.
     pub(crate) fn finds_the_best(self) -> bool {
         matches!(self, Self::FreeByTime | Self::LockstepByTarget)
     }
 
-    /// Tells when somebody stops the search, if so.
+    /// Returns when somebody stops the search, if so.
     pub(crate) fn stopped_at(self) -> Option<Duration> {
         (self == Self::LockstepByStop).then_some(LOCKSTEP_TIME)
     }

@@ -348,7 +348,7 @@ pub fn resident_bytes(process: &Running) -> u64 {
     let bytes = rlbayes::machine::resident_bytes_of(process.id());
     assert!(
         bytes > 0,
-        "the process runs, and the system tells its memory"
+        "the process runs, and the system reports its memory"
     );
     bytes
 }

@@ -165,7 +165,7 @@ impl Running {
         }
     }
 
-    /// Tells whether the process has not ended.
+    /// Returns whether the process has not ended.
     pub fn is_running(&mut self) -> bool {
         self.child.try_wait().unwrap().is_none()
     }

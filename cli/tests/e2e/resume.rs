@@ -308,7 +308,7 @@ fn without_a_journal_chains_of_another_table_are_not_believed() {
         assert!(ran.stderr.contains("holds a search of half"), "{ran:?}");
         assert!(ran.stderr.contains("this one is of alarm"), "{ran:?}");
     }
-    // Where nothing tells what the chains belong to, they are set aside.
+    // If it is not known what the chains belong to, they are set aside.
     fs::remove_file(state.join("chains/search.txt")).unwrap();
     let ran = rlbayes(&args).ok();
     assert!(ran.stderr.contains("0.snap.broken"), "{ran:?}");

@@ -110,7 +110,7 @@ fn a_wrong_token_is_refused_at_once_with_2_and_the_right_one_works() {
     }
 }
 
-/// Asks for the services as grpcurl does, and tells whether ours is among them.
+/// Asks for the services as grpcurl does, and returns whether ours is among them.
 fn lists_the_service(url: &str, header: Option<&str>) -> Result<bool, Code> {
     use tonic::transport::Endpoint;
     use tonic_reflection::pb::v1::ServerReflectionRequest;

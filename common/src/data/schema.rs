@@ -157,7 +157,7 @@ impl Schema {
         self.variables.len()
     }
 
-    /// Tells whether there is no variable.
+    /// Returns whether there is no variable.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.variables.is_empty()

@@ -27,7 +27,7 @@ pub enum Belongs {
     Here,
     /// Another search's, and what differs.
     Elsewhere(Difference),
-    /// Nothing tells.
+    /// It is not known.
     Unknown,
 }
 
@@ -49,7 +49,7 @@ impl ChainFolder {
         })
     }
 
-    /// Tells whose chains there are.
+    /// Returns which search the chains belong to.
     #[must_use]
     pub fn belongs_to(&self, settings: &[(String, String)]) -> Belongs {
         match self.noted() {
@@ -65,7 +65,7 @@ impl ChainFolder {
         self.folder.join("search.txt")
     }
 
-    /// Returns the settings of the search that the chains belong to, if a note tells them.
+    /// Returns the settings of the search that the chains belong to, if there is a note of them.
     #[must_use]
     pub fn noted(&self) -> Option<Settings> {
         let text = fs::read_to_string(self.note()).ok()?;

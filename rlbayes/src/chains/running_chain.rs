@@ -85,7 +85,7 @@ impl RunningChain {
         self.id
     }
 
-    /// Tells whether it can run a slice now.
+    /// Returns whether it can run a slice now.
     #[must_use]
     pub fn is_ready(&self) -> bool {
         self.stage == Stage::Ready && self.status == ChainStatus::Running
@@ -97,7 +97,7 @@ impl RunningChain {
         self.chain.core().evaluator.evaluations()
     }
 
-    /// Tells whether it will never run again here.
+    /// Returns whether it will never run again here.
     #[must_use]
     pub fn is_stopped(&self) -> bool {
         self.stage == Stage::Stopped
@@ -149,7 +149,7 @@ impl RunningChain {
         }
     }
 
-    /// Tells whether a report should leave now.
+    /// Returns whether a report should leave now.
     #[must_use]
     pub fn is_report_due(&self, now: Duration) -> bool {
         if self.stage != Stage::Ready {
@@ -225,7 +225,7 @@ impl RunningChain {
         self.snapshot_wanted = true;
     }
 
-    /// Takes an answer; tells whether the chain is still this worker's.
+    /// Takes an answer; returns whether the chain is still this worker's.
     pub fn take(&mut self, answer: Answer) -> bool {
         match answer {
             Answer::Continue { seeds, snapshot } => {
