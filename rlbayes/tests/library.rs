@@ -84,7 +84,7 @@ fn a_table_becomes_a_fitted_network_in_a_file() {
 }
 
 #[test]
-fn progress_is_heard_and_the_trace_rises() {
+fn progress_is_shown_and_the_trace_rises() {
     let mut scores = Vec::new();
     let found = Search::on(&alarm())
         .threads(2)

@@ -5,16 +5,16 @@ use crate::project::{Compose, Project};
 use std::fs;
 
 #[test]
-fn nobody_without_a_certificate_is_heard() {
-    nobody_else_is_heard(Compose::Program);
+fn clients_without_a_certificate_are_refused() {
+    others_are_refused(Compose::Program);
 }
 
 #[test]
-fn nobody_without_a_certificate_is_heard_with_the_plugin() {
-    nobody_else_is_heard(Compose::Plugin);
+fn clients_without_a_certificate_are_refused_with_the_plugin() {
+    others_are_refused(Compose::Plugin);
 }
 
-fn nobody_else_is_heard(compose: Compose) {
+fn others_are_refused(compose: Compose) {
     // As people make them, in a copy of the folder.
     let folder = tempfile::tempdir().unwrap();
     for name in ["make-certs", "readable"] {

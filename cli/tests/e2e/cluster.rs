@@ -1,4 +1,4 @@
-//! A coordinator and its workers where nothing goes wrong: they find what one process finds, say
+//! A coordinator and its workers where nothing goes wrong: they find what one process finds, report
 //! how it is going, and end as scripts expect.
 
 use crate::{PROGRAM, rlbayes, start, start_cluster};
@@ -185,7 +185,7 @@ fn a_worker_whose_coordinator_ended_with_the_search_ends_by_the_address_file() {
     command.arg(&file);
     let worker = Running::of(command);
     cluster.wait_for("a worker", |status| alive(status) == 1);
-    // It has ended before the worker heard of the end.
+    // It has ended before the worker knew of the end.
     cluster.kill_coordinator();
     fs::write(&file, "over\n").unwrap();
     worker.wait(SOON).ok();

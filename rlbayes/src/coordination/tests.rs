@@ -261,7 +261,7 @@ fn a_lost_workers_lockstep_chains_are_replayed_by_another() {
         [2],
         "three chains on two threads: two and one"
     );
-    // The first worker is never heard of again.
+    // The first worker never reports again.
     driven.exchange(9, &second, 2, vec![]).unwrap();
     driven.apply(12, Event::Tick);
     let reply = driven.exchange(13, &second, 2, vec![]).unwrap();
@@ -357,7 +357,7 @@ fn a_chain_that_somebody_else_reported_begins_where_the_round_ended() {
     let first = driven.join(0, 1);
     let second = driven.join(0, 2);
     assert!(!second.orders.is_empty());
-    // The first worker has not heard yet that chains have moved, and finishes the round.
+    // The first worker does not know yet that chains have moved, and finishes the round.
     let all = (0..3).map(|chain| report(chain, 0, 10, &[])).collect();
     driven.exchange(1, &first, 1, all).unwrap();
     assert_eq!(driven.state.round(), Round(1));
@@ -490,7 +490,7 @@ fn the_end_waits_for_workers_that_lost_touch_but_not_for_ever() {
     let mut driven = Driven::new(plan(Pace::Free, Budget::default()));
     let [first, second, third] = [1, 2, 3].map(|worker| driven.join(0, worker));
     driven.apply(60, Event::Tick);
-    // All are lost. One is back, one is started again, of the last nothing is heard.
+    // All are lost. One is back, one is started again, and the last stays silent.
     driven.join(61, 1);
     let mut again = hello(4);
     again.replaces = Some(Incarnation(2));
@@ -802,9 +802,9 @@ fn the_best_never_goes_down() {
 /// How a worker goes in the middle of a round.
 #[derive(Clone, Copy, Debug)]
 enum Goes {
-    /// Nothing is heard of it any more.
+    /// It stays silent.
     Lost,
-    /// It says goodbye.
+    /// It leaves with a last message.
     Drained,
     /// It is started again.
     Replaced,
