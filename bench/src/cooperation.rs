@@ -204,14 +204,14 @@ fn measure(
     let optimum = known
         .filter(|known| known.proven)
         .map(|known| known.score - known.tolerance);
-    let turns = |chains, cooperation, episodes, target, seed| VirtualRun {
+    let run_of = |chains, cooperation, episodes, target, seed| VirtualRun {
         problem: Arc::clone(&problem),
         spec: *request.algorithm(),
         chains,
         seed,
         cooperation,
-        episodes,
-        evaluations: u64::MAX,
+        episodes: Some(episodes),
+        evaluations: None,
         target,
     };
     // A score that half of the single chains reach, so that there is a median to compare with.
@@ -219,8 +219,8 @@ fn measure(
         let seeds: Vec<u64> = (1..=args.seeds).collect();
         let ends = in_parallel(&seeds, args.threads, interrupt, bar, |&seed| {
             bar.inc_length(1);
-            let turns = turns(1, Cooperation::On, args.limit / 2, None, seed);
-            virtual_time::run(&turns, interrupt)
+            let run = run_of(1, Cooperation::On, args.limit / 2, None, seed);
+            virtual_time::run(&run, interrupt)
         });
         median(ends.into_iter().flatten().map(|outcome| outcome.score))
     };
@@ -236,8 +236,8 @@ fn measure(
         if target.is_none() && matches!(kind, Kind::One | Kind::Several) {
             return None;
         }
-        let turns = turns(chains, cooperation, episodes, target, seed);
-        virtual_time::run(&turns, interrupt)
+        let run = run_of(chains, cooperation, episodes, target, seed);
+        virtual_time::run(&run, interrupt)
     });
     let runs = jobs
         .iter()

@@ -197,7 +197,7 @@ fn measure(
         false => Cooperation::Off,
     };
     let outcomes = in_parallel(jobs, args.threads, interrupt, bar, |&(seed, learning)| {
-        let turns = VirtualRun {
+        let run = VirtualRun {
             problem: Arc::clone(&problem),
             spec: SearchSpec::RlBayes(RlBayesParams {
                 learning,
@@ -206,11 +206,11 @@ fn measure(
             chains: args.chains,
             seed,
             cooperation,
-            episodes: u64::MAX,
-            evaluations: args.evaluations / u64::from(args.chains),
+            episodes: None,
+            evaluations: Some(args.evaluations / u64::from(args.chains)),
             target: optimum,
         };
-        virtual_time::run(&turns, interrupt)
+        virtual_time::run(&run, interrupt)
     });
     let mut outcomes = outcomes.into_iter();
     let mut pairs = Vec::new();

@@ -5,7 +5,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use std::io::{ErrorKind, Write};
 use std::time::Duration;
 
-/// Prints text on stdout; a reader that went away is no failure.
+/// Prints text on stdout; a reader that went away is not a failure.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     let mut stdout = std::io::stdout().lock();
     let written = stdout.write_all(text.as_bytes());
@@ -19,7 +19,7 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
 
 /// Writes a line on stderr.
 pub(crate) fn remark(text: &str) {
-    // A closed terminal is no reason to fail.
+    // A closed terminal is not a reason to fail.
     let _ = writeln!(std::io::stderr(), "{text}");
 }
 

@@ -23,14 +23,14 @@ pub(crate) struct VirtualRun {
     pub(crate) spec: SearchSpec,
     /// How many chains there are.
     pub(crate) chains: u32,
-    /// What all draws come from.
+    /// The seed of all draws.
     pub(crate) seed: u64,
-    /// Whether stalled chains get rows of others.
+    /// Whether chains get networks of other chains.
     pub(crate) cooperation: Cooperation,
-    /// Episodes that each chain may make.
-    pub(crate) episodes: u64,
-    /// Evaluations that each chain may make.
-    pub(crate) evaluations: u64,
+    /// Episodes that each chain may make, where they are limited.
+    pub(crate) episodes: Option<u64>,
+    /// Evaluations that each chain may make, where they are limited.
+    pub(crate) evaluations: Option<u64>,
     /// A score at which they stop.
     pub(crate) target: Option<f64>,
 }
@@ -92,7 +92,9 @@ pub(crate) fn run_watched(setup: &VirtualRun, watcher: &mut dyn Watcher) -> Outc
             let mut chain = setup
                 .spec
                 .start(&setup.problem, ChainId(number), setup.chains, seed);
-            chain.core_mut().evaluator.set_limit(setup.evaluations);
+            if let Some(evaluations) = setup.evaluations {
+                chain.core_mut().evaluator.set_limit(evaluations);
+            }
             Some(chain)
         })
         .collect();
@@ -105,7 +107,8 @@ pub(crate) fn run_watched(setup: &VirtualRun, watcher: &mut dyn Watcher) -> Outc
         episodes: 0,
     };
     let target = setup.target.map(LogScore::new);
-    for episode in 1..=setup.episodes {
+    let is_allowed = |episode: &u64| setup.episodes.is_none_or(|most| *episode <= most);
+    for episode in (1..).take_while(is_allowed) {
         let now = Duration::from_millis(episode);
         for (at, place) in chains.iter_mut().enumerate() {
             let Some(chain) = place else { continue };
@@ -141,7 +144,7 @@ pub(crate) fn run_watched(setup: &VirtualRun, watcher: &mut dyn Watcher) -> Outc
 }
 
 /// Steps until the chain has made an episode more, the first climb being part of the first one;
-/// tells whether the chain can't continue.
+/// returns whether the chain can't continue.
 fn make_episode(chain: &mut dyn Chain, episode: u64) -> bool {
     while chain.core().iterations < episode {
         if chain.step() != StepOutcome::Ran {
@@ -231,8 +234,8 @@ mod tests {
             chains,
             seed: 1,
             cooperation,
-            episodes: 300,
-            evaluations: u64::MAX,
+            episodes: Some(300),
+            evaluations: None,
             target: None,
         }
     }
@@ -255,8 +258,8 @@ mod tests {
         let outcome = run(&setup, &never).unwrap();
         assert!(outcome.reached.is_some_and(|episodes| episodes <= 300));
         setup.target = None;
-        setup.episodes = u64::MAX;
-        setup.evaluations = 2000;
+        setup.episodes = None;
+        setup.evaluations = Some(2000);
         let outcome = run(&setup, &never).unwrap();
         assert!(outcome.evaluations <= 4000 && outcome.evaluations > 3000);
         never.store(true, Relaxed);

@@ -142,14 +142,14 @@ pub(crate) fn read_structure(path: &Path, table: &Table) -> Result<Dag, Failure>
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Search")]
 pub(crate) struct SearchArgs {
-    /// The search
+    /// Which search to use
     #[arg(long, value_name = "NAME", value_enum, default_value_t = SearchName::Rlbayes)]
     pub(crate) search: SearchName,
-    /// What all random choices come from
+    /// Seed of all random choices
     #[arg(long, value_name = "S", default_value_t = 1)]
     pub(crate) seed: u64,
-    /// Probability of a transfer: paper, to the best row in every iteration [default: 0.3];
-    /// rlbayes, of a stalled lonely chain to its best row rather than another [default: 0.5]
+    /// Probability of going to the best row of the Q-table: paper, in every iteration [default:
+    /// 0.3]; rlbayes, for a stalled chain that finds nothing better in other chains [default: 0.5]
     #[arg(long, value_name = "P")]
     pub(crate) theta: Option<f64>,
     /// paper: probability of the random branch
@@ -161,20 +161,21 @@ pub(crate) struct SearchArgs {
     /// Rows of a chain's Q-table [default: rlbayes 64, paper 1000]
     #[arg(long, value_name = "ROWS")]
     pub(crate) table_rows: Option<usize>,
-    /// rlbayes: episodes without a better row after which a chain takes over what others have
+    /// rlbayes: episodes without improvement after which a chain takes over what is better in
+    /// networks of other chains
     #[arg(long, value_name = "EPISODES", default_value_t = RlBayesParams::default().stall)]
     pub(crate) stall: u64,
     /// rlbayes: largest share of the nodes whose edges a run drops
     #[arg(long, value_name = "SHARE", default_value_t = RlBayesParams::default().region)]
     pub(crate) region: f64,
-    /// rlbayes: the return of a run counts as a whole, and is not credited to the groups of families
-    /// that earned it
+    /// rlbayes: keeps or drops the outcome of a run as a whole, instead of crediting its gain to the
+    /// groups of families that earned it
     #[arg(long)]
     pub(crate) no_learning: bool,
     /// paper: what the random branch draws from
     #[arg(long, value_enum, default_value_t = ExploreName::Untried)]
     pub(crate) explore: ExploreName,
-    /// paper: which row goes when the table is full
+    /// paper: which row of the Q-table is dropped when it is full
     #[arg(long, value_enum, default_value_t = EvictName::Protect)]
     pub(crate) evict: EvictName,
     /// hc: climbs after the first
@@ -190,7 +191,7 @@ pub(crate) struct SearchArgs {
 /// The searches by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum SearchName {
-    /// Episodes of burst and climb with a learning Q-table; the default.
+    /// Cooperating chains of random changes and hill climbs, with a Q-table; the default.
     Rlbayes,
     /// RLBayes as the paper prints it.
     Paper,
@@ -280,22 +281,22 @@ impl SearchArgs {
 /// When the search is over.
 #[derive(Args, Clone, Debug)]
 #[command(
-    next_help_heading = "Budget (without any: until the best has not improved for as long as it took, at least 10 s)"
+    next_help_heading = "Budget (without any, the search stops when the best has not improved for as long as it took to find it, at least 10 s)"
 )]
 pub(crate) struct BudgetArgs {
-    /// Time to search, such as 60s, 10m or 1h30m
+    /// Stops after this much time spent searching, such as 60s, 10m or 1h30m
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub(crate) time: Option<Duration>,
-    /// Steps over all chains
+    /// Stops after this many steps of all chains together
     #[arg(long, value_name = "N")]
     pub(crate) iterations: Option<u64>,
-    /// Local scores asked for over all chains
+    /// Stops after this many evaluations (local scores asked for) of all chains together
     #[arg(long, value_name = "N")]
     pub(crate) evaluations: Option<u64>,
-    /// A score that is good enough
+    /// Stops when a score at least this high is found
     #[arg(long, value_name = "SCORE", allow_negative_numbers = true)]
     pub(crate) target: Option<f64>,
-    /// How long the best may stay the same: a time such as 30s, or a number of evaluations
+    /// Stops when the best has not improved for a time such as 30s, or for a number of evaluations
     #[arg(long, value_name = "TIME|N", value_parser = parse_stagnation)]
     pub(crate) stagnation: Option<Stagnation>,
 }
@@ -326,10 +327,11 @@ pub(crate) struct ResourceArgs {
     /// Threads [default: all cores]
     #[arg(long, value_name = "T")]
     pub(crate) threads: Option<u32>,
-    /// Chains over all threads [default: rlbayes 8 per thread, or 8 with --deterministic; others 1]
+    /// Chains of the whole search [default: rlbayes 8 per thread, or 8 with --deterministic; others 1]
     #[arg(long, value_name = "C")]
     pub(crate) chains: Option<u32>,
-    /// Memory for everything [default: a quarter of the machine's or the container's]
+    /// Limit on the memory of table, chains, pool and caches [default: a quarter of the machine's or
+    /// the container's]
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub(crate) memory: Option<usize>,
     /// Runs in lockstep rounds, so that the result does not depend on threads, workers and timing;

@@ -20,7 +20,8 @@ pub(crate) struct ConstraintArgs {
     /// Edges that must not be there: CSV of from,to
     #[arg(long, value_name = "FILE")]
     pub(crate) forbidden: Option<PathBuf>,
-    /// One tier a line, names separated by commas, earliest first: no edge leads back
+    /// Tiers, one per line, names separated by commas, earliest first: no edge leads from a later
+    /// tier to an earlier one
     #[arg(long, value_name = "FILE")]
     pub(crate) tiers: Option<PathBuf>,
     /// The most parents that a node may have
@@ -97,7 +98,7 @@ impl ConstraintFiles {
         self.start.as_ref().map(|(path, _)| path.as_path())
     }
 
-    /// Says what is wrong with the constraints, and in which line of which file that stands.
+    /// Returns what is wrong with the constraints, and in which line of which file.
     pub(crate) fn refused(&self, error: &ConstraintError) -> Failure {
         match self.culprit(error) {
             Some((path, line)) => Failure::file(path, format!("line {line}: {error}")),

@@ -27,22 +27,23 @@ pub(crate) struct LearnArgs {
     /// The true network, to compare the result with
     #[arg(long, value_name = "NET")]
     truth: Option<PathBuf>,
-    /// Folder that keeps the search: the same command continues where it was stopped
+    /// Folder that keeps the search: the same command resumes it
     #[arg(long, value_name = "DIR")]
     state: Option<PathBuf>,
     /// Prints one JSON object on stdout at the end
     #[arg(long)]
     json: bool,
-    /// Neither progress nor report
+    /// Prints neither progress nor report, only warnings
     #[arg(long)]
     quiet: bool,
-    /// Probabilities in result files: added to every count (0: maximum likelihood)
+    /// Number that is added to every count when probabilities are estimated for result files (0:
+    /// maximum likelihood)
     #[arg(long, value_name = "ALPHA", default_value_t = 0.0)]
     alpha: f64,
     /// BIF: maps names that other programs refuse, with the originals as comments
     #[arg(long)]
     portable_names: bool,
-    /// SVG: draws the neighbourhood of a node only
+    /// SVG: draws only the neighbourhood of a node
     #[arg(long, value_name = "NODE")]
     around: Option<String>,
     #[command(flatten)]
@@ -56,7 +57,7 @@ Examples:
   rlbayes learn data/alarm.csv -o alarm.bif -o alarm.svg
   rlbayes learn data/alarm.csv --truth data/networks/alarm.bif --time 10s
   rlbayes learn survey.tsv.gz --bins quantile:4 --missing drop-rows --score bdeu --ess 10
-  rlbayes learn big.csv --state run1 --time 8h      (Ctrl-C, then the same again: it continues)
+  rlbayes learn big.csv --state run1 --time 8h      (after Ctrl-C, the same command resumes)
   rlbayes learn data.csv --search paper --iterations 500000 --seed 7 --json";
 
 /// Runs the command.
@@ -101,12 +102,12 @@ pub(crate) fn run(args: &LearnArgs, stop: &StopHandle) -> Result<(), Failure> {
     let outcome = search.run().map_err(refused)?;
     bar.finish();
     if outcome.had_ended_before() {
-        messages.note("this search has ended before; here is its result");
+        messages.note("this search is already over; here is its result");
     }
     finish(args, &table, truth.as_ref(), &outcome, &outputs, messages)
 }
 
-/// Says why there is no result, naming the flag.
+/// Returns why there is no result, naming the flag.
 fn refused(error: SearchError) -> Failure {
     match error {
         SearchError::Run(RunError::StateFolder(

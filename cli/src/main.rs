@@ -45,7 +45,7 @@ enum LogFormat {
 }
 
 const AFTER_HELP: &str = "\
-Every flag has an environment twin: --max-parents is RLBAYES_MAX_PARENTS.
+Every flag can also be set by an environment variable: --max-parents 4 is RLBAYES_MAX_PARENTS=4.
 RLBAYES_LOG=info shows a log on stderr.
 
 Exit codes: 0 done, 1 bug, 2 bad flags or input, 3 coordinator out of reach, 4 protocol mismatch,
@@ -69,7 +69,7 @@ enum Command {
     /// Shows live how a search is going
     #[command(after_long_help = "Example:\n  rlbayes watch http://localhost:7400")]
     Watch(cluster::StatusArgs),
-    /// Ends a search; its result stays
+    /// Ends a search; its result can still be fetched
     #[command(after_long_help = "Example:\n  rlbayes stop http://localhost:7400")]
     Stop(cluster::StatusArgs),
     Result(cluster::ResultArgs),
@@ -90,7 +90,7 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let parsed = with_environment_twins(Cli::command())
+    let parsed = with_environment_variables(Cli::command())
         .try_get_matches()
         .and_then(|matches| Cli::from_arg_matches(&matches));
     let cli = match parsed {
@@ -120,7 +120,7 @@ fn end_on_panic() {
     }));
 }
 
-/// Starts the log on stderr: what serves others tells how it is going, the rest only warns.
+/// Starts the log on stderr: coordinator and worker log at `info`, the other commands only warnings.
 fn start_log(cli: &Cli) {
     let serves = matches!(cli.command, Command::Coordinator(_) | Command::Worker(_));
     let usual = if serves { "info" } else { "warn" };
@@ -143,7 +143,7 @@ fn start_log(cli: &Cli) {
     }
 }
 
-/// Shows the help that was asked for, or says in one sentence what is wrong with the flags.
+/// Shows the help that was asked for, or one sentence about what is wrong with the flags.
 fn not_understood(error: &clap::Error) -> ExitCode {
     if !error.use_stderr() || error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         error.exit();
@@ -208,19 +208,19 @@ fn interrupt_flag() -> Result<Arc<AtomicBool>, Failure> {
     Ok(flag)
 }
 
-/// Gives every long flag of every command its environment twin. One that is set to nothing counts as
-/// not set: that is how people and settings files leave a flag out.
-fn with_environment_twins(command: clap::Command) -> clap::Command {
+/// Gives every long flag of every command its environment variable. An empty one counts as not set:
+/// that is how people and settings files leave a flag out.
+fn with_environment_variables(command: clap::Command) -> clap::Command {
     command
         .mut_args(|arg| match arg.get_long() {
             Some(long) if !matches!(long, "help" | "version") => {
-                let twin = format!("RLBAYES_{}", long.to_uppercase().replace('-', "_"));
-                if std::env::var_os(&twin).is_some_and(|value| value.is_empty()) {
+                let variable = format!("RLBAYES_{}", long.to_uppercase().replace('-', "_"));
+                if std::env::var_os(&variable).is_some_and(|value| value.is_empty()) {
                     return arg;
                 }
-                arg.env(clap::builder::OsStr::from(twin)).hide_env(true)
+                arg.env(clap::builder::OsStr::from(variable)).hide_env(true)
             }
             _ => arg,
         })
-        .mut_subcommands(with_environment_twins)
+        .mut_subcommands(with_environment_variables)
 }

@@ -18,7 +18,7 @@ pub(crate) struct OtherSearchArgs {
     /// sa: factor on the temperature when under 1 % were accepted over n^2 proposals
     #[arg(long, value_name = "FACTOR", default_value_t = AnnealingParams::default().reheating)]
     sa_reheating: f64,
-    /// sa: how often it is reheated at most
+    /// sa: most reheatings
     #[arg(long, value_name = "N", default_value_t = AnnealingParams::default().reheats)]
     sa_reheats: u64,
     /// ga: networks in a generation
@@ -33,7 +33,7 @@ pub(crate) struct OtherSearchArgs {
     /// ga: probability that a child is mutated
     #[arg(long, value_name = "P", default_value_t = GeneticParams::default().mutation)]
     ga_mutation: f64,
-    /// ga: networks that live on as they are
+    /// ga: best networks that are kept in the next generation
     #[arg(long, value_name = "N", default_value_t = GeneticParams::default().elite)]
     ga_elite: usize,
     /// iwo: weeds at the beginning

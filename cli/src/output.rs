@@ -63,7 +63,7 @@ impl Output {
         &self.path
     }
 
-    /// Tells whether the format holds probabilities.
+    /// Returns whether the format holds probabilities.
     pub(crate) fn needs_parameters(&self) -> bool {
         matches!(self.format, Format::Bif | Format::XmlBif | Format::Json)
     }

@@ -84,7 +84,7 @@ pub(crate) fn metrics_json(metrics: &StructureMetrics) -> serde_json::Value {
     })
 }
 
-/// Tells people what was found.
+/// Prints what was found.
 pub(crate) fn report(outcome: &Outcome, comparison: Option<&Comparison>, messages: Messages) {
     let request = outcome.request();
     messages.line(&format!(

@@ -65,7 +65,7 @@ fn refused(error: &RequestError, files: &ConstraintFiles) -> Failure {
                 Field::RoundEvaluations => "--round-evaluations",
                 other => return Failure::input(format!("{other} must be at least 1")),
             };
-            Failure::input(format!("{flag} is at least 1"))
+            Failure::input(format!("{flag} must be at least 1"))
         }
         RequestError::Constraint(error) => files.refused(error),
         RequestError::UnknownStartNode(name) => {

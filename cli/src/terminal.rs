@@ -88,7 +88,7 @@ fn on_one_line(text: &str) -> String {
 }
 
 fn to_stderr(text: &str) {
-    // A closed terminal is no reason to fail.
+    // A closed terminal is not a reason to fail.
     let _ = writeln!(std::io::stderr(), "{text}");
 }
 

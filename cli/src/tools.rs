@@ -32,7 +32,7 @@ pub(crate) struct ScoreCommand {
     data: PathBuf,
     /// The network, in any readable format; variables it lacks are isolated
     network: PathBuf,
-    /// Shows each node's part
+    /// Shows what each node contributes
     #[arg(long)]
     by_node: bool,
     /// Prints JSON: score, by_node
@@ -114,7 +114,7 @@ pub(crate) struct SampleCommand {
     /// How many rows
     #[arg(long, value_name = "N")]
     rows: usize,
-    /// What the draws come from
+    /// Seed of the random draws
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
     /// The table to write (CSV)
@@ -149,7 +149,7 @@ pub(crate) struct FitCommand {
     /// The result: .bif, .xml, .bifxml or .json
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
-    /// Added to every count (0: maximum likelihood)
+    /// Number that is added to every count (0: maximum likelihood)
     #[arg(long, value_name = "ALPHA", default_value_t = 0.0)]
     alpha: f64,
     /// BIF: maps names that other programs refuse, with the originals as comments
@@ -190,7 +190,7 @@ pub(crate) struct ConvertCommand {
     /// BIF: maps names that other programs refuse, with the originals as comments
     #[arg(long)]
     portable_names: bool,
-    /// SVG: draws the neighbourhood of a node only
+    /// SVG: draws only the neighbourhood of a node
     #[arg(long, value_name = "NODE")]
     around: Option<String>,
 }

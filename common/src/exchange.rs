@@ -121,10 +121,10 @@ pub struct ChainOrder {
     pub chain: ChainId,
     /// The number of its next report.
     pub sequence: u64,
-    /// How many evaluations it may make in all.
-    pub evaluations: u64,
-    /// How many steps it may make in all.
-    pub iterations: u64,
+    /// How many evaluations it may still make, where they are limited.
+    pub evaluations: Option<u64>,
+    /// How many steps it may still make, where they are limited.
+    pub iterations: Option<u64>,
     /// Where it begins.
     pub origin: Origin,
 }

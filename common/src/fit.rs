@@ -50,7 +50,7 @@ pub enum FitError {
 /// ```
 ///
 /// # Errors
-/// If the structure does not fit the table, `alpha` is no weight, or a node's table would have
+/// If the structure does not fit the table, `alpha` is not a valid weight, or a node's table would have
 /// more than [`Cpt::MAX_ENTRIES`] entries.
 pub fn fit(table: &Table, dag: &Dag, alpha: f64) -> Result<Network, FitError> {
     if dag.nodes() != table.nodes() {

@@ -91,8 +91,8 @@ pub enum NetworkError {
     /// An edge leads to its own start.
     #[error("the edge {0} -> {0} leads from a node to itself")]
     SelfLoop(String),
-    /// An edge stands twice.
-    #[error("the edge {from} -> {to} stands twice")]
+    /// An edge is listed twice.
+    #[error("the edge {from} -> {to} is listed twice")]
     DuplicateEdge {
         /// Where the edge starts.
         from: String,
@@ -113,7 +113,7 @@ impl NamedDag {
     /// Makes a structure from names in any order and edges between them.
     ///
     /// # Errors
-    /// If a name stands twice, or an edge names no node, leads to itself, stands twice or closes
+    /// If a name or an edge is listed twice, or an edge names no node, leads to itself or closes
     /// a cycle.
     pub fn new<S: AsRef<str>>(
         mut names: Vec<String>,

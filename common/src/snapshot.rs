@@ -73,7 +73,7 @@ pub enum SnapshotError {
 }
 
 impl SnapshotError {
-    /// Tells whether the bytes are of another version of the program: then they are not damaged,
+    /// Returns whether the bytes are of another version of the program: then they are not damaged,
     /// and that version can still use them.
     #[must_use]
     pub fn is_other_version(&self) -> bool {

@@ -1,8 +1,8 @@
-//! The coordinator of a search: its pure state machine, its journal, the task that drives both, and
-//! the gRPC and HTTP services around it.
+//! The coordinator of a cluster: the task that drives the library's state machine
+//! (`rlbayes::coordination`) and journal, and the gRPC and HTTP services around it.
 //!
-//! `learn` drives the same state inside one process, without the services. Nothing here depends on
-//! the worker crate.
+//! A search in one process drives the same state machine without any of this. Nothing here depends on
+//! the worker crate, except tests.
 
 pub mod blocking;
 pub mod event_loop;

@@ -1,8 +1,8 @@
-//! A search that is kept in a folder and continues there: `cargo run --release -p rlbayes --example resume`
+//! A search that is kept in a folder and resumes from it: `cargo run --release -p rlbayes --example resume`
 
 #![expect(clippy::print_stdout, reason = "an example prints what it finds")]
 
-use rlbayes::{Search, StopHandle, Table};
+use rlbayes::{Search, Table};
 use std::error::Error;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -14,7 +14,6 @@ fn main() -> Result<(), Box<dyn Error>> {
             .threads(1)
             .evaluations(evaluations)
             .state(&folder)
-            .stop_with(&StopHandle::default())
             .run()?;
         println!(
             "{:.3} after {} local scores, stopped by {}",

@@ -62,7 +62,7 @@ pub enum Difference {
     },
 }
 
-/// Tells how stored settings differ from those at hand, if they do.
+/// Returns how stored settings differ from those at hand, if they do.
 #[must_use]
 pub fn difference(stored: &[(String, String)], now: &[(String, String)]) -> Option<Difference> {
     let find = |settings: &[(String, String)], name: &str| {

@@ -88,7 +88,7 @@ pub enum JournalError {
 }
 
 impl JournalError {
-    /// Tells whether the file's content is to blame, rather than the disk, rights or another
+    /// Returns whether the file's content is to blame, rather than the disk, rights or another
     /// process: then nothing is left to be lost by setting it aside.
     #[must_use]
     pub fn is_damage(&self) -> bool {
@@ -112,7 +112,7 @@ thread_local! {
     static GUARDED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Tells whether this thread reads a journal that may be damaged: the database panics on some
+/// Returns whether this thread reads a journal that may be damaged: the database panics on some
 /// damage, and such a panic is an answer, not a bug.
 #[must_use]
 pub fn is_guarded() -> bool {
@@ -128,7 +128,7 @@ fn guarded<T>(read: impl FnOnce() -> Result<T, JournalError>) -> Result<T, Journ
 }
 
 impl Batch {
-    /// Tells whether there is nothing to write.
+    /// Returns whether there is nothing to write.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()

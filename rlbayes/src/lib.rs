@@ -16,21 +16,44 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! The same without files, with what is known beforehand and a look at how it goes:
+//!
+//! ```
+//! use rlbayes::{Fit, LoadOptions, Search, Table};
+//!
+//! let text = "age,smokes,coughs\n".to_owned()
+//!     + &"old,yes,yes\nold,no,no\nyoung,yes,yes\nyoung,no,no\n".repeat(20);
+//! let table = Table::parse("survey", text.as_bytes(), &LoadOptions::default())?;
+//! let mut scores = Vec::new();
+//! let found = Search::on(&table)
+//!     .forbid("coughs", "smokes")
+//!     .threads(1)
+//!     .evaluations(1000)
+//!     .on_progress(|progress| scores.extend(progress.best_score))
+//!     .run()?;
+//! assert_eq!(found.edges(), [("smokes", "coughs")]);
+//! assert!(found.network(Fit::MaximumLikelihood)?.is_fitted());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! # What is where
 //!
 //! - [`Table`]: the data; read from CSV or TSV, variables and states ordered by name.
-//! - [`Search`]: score, constraints, budget, threads, a folder to continue from; [`Search::run`].
-//!   [`SearchSettings`] are the same as one plain value, and [`SearchRequest`] is what has been
-//!   checked.
+//!   [`LoadOptions`]: declared states, bins for numbers, missing cells.
+//! - [`Search`]: score, constraints, budget, threads, a folder to resume from; [`Search::run`].
+//!   [`SearchSettings`] are the same as one plain value, and [`SearchRequest`] is the search after
+//!   they were checked.
 //! - [`Outcome`]: the best network, its score, how it was found, and what else was found.
 //! - [`Network`]: read, write, fit, sample, score by node, compare.
 //! - [`Progress`] and [`StopHandle`]: watch a search and stop it from another thread.
+//! - [`Algorithm`]: the default search and those it is compared with; their parameters are in
+//!   [`algorithms`].
 //!
 //! # What the arrows mean
 //!
-//! Several networks can say the same about the data: with most scores the direction of an edge is
-//! often free. Two networks of one equivalence class have equal scores, and which of them a search
-//! returns says nothing. Nor is an edge a cause by itself.
+//! Several networks can describe the same dependences; they form an equivalence class. With all
+//! scores but [`Score::K2`] they have equal scores, so the data cannot tell them apart: some edges
+//! of a result could as well point the other way. Nor is an edge a cause by itself.
 //!
 //! # The same result again
 //!
@@ -41,9 +64,10 @@
 //! # Beside this crate
 //!
 //! `rlbayes-cli` is the command line, which also coordinates searches over several machines.
-//! Modules that are hidden here are what it and the cluster's crates share; they may change at any
-//! time.
+//! What is hidden in this documentation is shared with it and with the crates of the cluster, and
+//! may change at any time.
 
+pub mod algorithms;
 mod network;
 mod outcome;
 mod progress;
@@ -74,20 +98,26 @@ pub mod state_folder;
 #[doc(hidden)]
 pub mod units;
 
+pub use coordination::Cooperation;
 pub use network::{Fit, Network, NetworkUseError};
 pub use outcome::{Outcome, TracePoint};
 pub use progress::{Progress, StopHandle};
 pub use request::{Field, RequestError, SearchRequest};
 #[doc(hidden)]
 pub use result_file::write_packed;
-pub use rlbayes_common::data::{LoadError, LoadOptions, LoadReport};
+pub use rlbayes_common::data::{
+    Bins, DeclaredSchema, Delimiter, LoadError, LoadOptions, LoadReport, MissingPolicy,
+};
 pub use rlbayes_common::metrics::StructureMetrics;
+pub use rlbayes_common::score::LogScore;
 pub use rlbayes_common::search::{
     Budget, NamedConstraints, SearchSpec as Algorithm, Stagnation, StoppedBy,
 };
 pub use run::RunError;
 pub use score::Score;
 pub use search::{Search, SearchError};
-pub use settings::{Runners, SearchSettings};
+#[doc(hidden)]
+pub use settings::Runners;
+pub use settings::SearchSettings;
 pub use state_folder::StateFolderError;
 pub use table::{Table, TableError};

@@ -25,7 +25,7 @@ pub fn cores() -> u32 {
         .unwrap_or(1)
 }
 
-/// Returns how much memory this process holds, where the system tells; else 0.
+/// Returns how much memory this process holds, or 0 where the system does not report it.
 #[must_use]
 pub fn resident_bytes() -> u64 {
     resident("/proc/self/status")
@@ -42,7 +42,7 @@ fn resident(status: &str) -> u64 {
     kib as u64 * 1024
 }
 
-/// Returns the largest memory that this process has had, where the system tells.
+/// Returns the largest memory that this process has had, where the system reports it.
 #[must_use]
 pub fn peak_memory() -> Option<usize> {
     meminfo_kib("/proc/self/status", "VmHWM:").map(|kib| kib * 1024)
@@ -53,7 +53,7 @@ pub fn reset_peak_memory() {
     let _ = fs::write("/proc/self/clear_refs", "5");
 }
 
-/// Returns the processor seconds of this process, where the system tells.
+/// Returns the processor seconds of this process, where the system reports it.
 #[must_use]
 pub fn cpu_seconds() -> Option<f64> {
     let stat = fs::read_to_string("/proc/self/stat").ok()?;
@@ -68,7 +68,7 @@ fn meminfo_kib(path: &str, name: &str) -> Option<usize> {
     line.split_whitespace().nth(1)?.parse().ok()
 }
 
-/// Returns the processor seconds of the calling thread, where the system tells; finer than
+/// Returns the processor seconds of the calling thread, where the system reports it; finer than
 /// [`cpu_seconds`], which counts hundredths.
 #[must_use]
 pub fn thread_cpu_seconds() -> Option<f64> {
@@ -77,7 +77,7 @@ pub fn thread_cpu_seconds() -> Option<f64> {
     Some(nanoseconds / 1e9)
 }
 
-/// Returns the name of the processor, where the system tells.
+/// Returns the name of the processor, where the system reports it.
 #[must_use]
 pub fn processor() -> String {
     let name = fs::read_to_string("/proc/cpuinfo").ok().and_then(|text| {

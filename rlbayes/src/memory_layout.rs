@@ -1,4 +1,4 @@
-//! How `--memory` is divided: the table, what each chain holds, and the rest for the caches.
+//! How the memory of a search is divided: the table, what each chain holds, and the rest for the caches.
 
 use rlbayes_common::data::{Counter, Table};
 use rlbayes_common::elite::{EliteRow, Pool};

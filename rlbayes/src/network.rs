@@ -103,7 +103,8 @@ impl Network {
     /// Makes a network without probabilities from names in any order and edges between them.
     ///
     /// # Errors
-    /// If a name stands twice, or an edge names no node, leads to itself or closes a cycle.
+    /// If a name or an edge is listed twice, or an edge names no node, leads to itself or closes a
+    /// cycle.
     ///
     /// ```
     /// let chain = rlbayes::Network::from_edges(["a", "b", "c"], [("a", "b"), ("b", "c")])?;
@@ -158,7 +159,7 @@ impl Network {
         edges.map(|(from, to)| (name(from), name(to))).collect()
     }
 
-    /// Tells whether the network has probabilities.
+    /// Returns whether the network has probabilities.
     #[must_use]
     pub fn is_fitted(&self) -> bool {
         matches!(self.0, NetworkFile::Parametrised(_))

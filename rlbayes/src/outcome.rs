@@ -121,7 +121,7 @@ impl Outcome {
         self.stopped_by
     }
 
-    /// Tells whether the state folder held a search that had ended before, so that nothing was run.
+    /// Returns whether the state folder held a search that had ended before, so that nothing was run.
     #[must_use]
     pub fn had_ended_before(&self) -> bool {
         self.ended_before

@@ -1,4 +1,4 @@
-//! How a search is doing, for whoever watches it, and how it is stopped from outside.
+//! How a search is doing, for a caller that watches it, and how it is stopped from outside.
 
 use crate::coordination::State;
 use rlbayes_common::search::{Problem, Spent};
@@ -26,7 +26,7 @@ pub struct Progress {
     pub time_left: Option<Duration>,
     /// Networks in the elite pool.
     pub pool_size: usize,
-    /// Share of the families that the caches knew.
+    /// Share of the families that were found in the cache.
     pub cache_hit_rate: f64,
 }
 
@@ -35,9 +35,9 @@ impl Progress {
         let spent: Spent = state.spent(now);
         let best_at = spent.best.map_or(Duration::ZERO, |(_, at, _)| at);
         let [_, vectors] = problem.cache_statistics();
-        let asked = vectors.hits + vectors.misses;
+        let lookups = vectors.hits + vectors.misses;
         #[expect(clippy::cast_precision_loss, reason = "a share for people's eyes")]
-        let cache_hit_rate = vectors.hits as f64 / asked.max(1) as f64;
+        let cache_hit_rate = vectors.hits as f64 / lookups.max(1) as f64;
         Self {
             elapsed: spent.time,
             best_score: spent.best.map(|(score, _, _)| score.value()),
@@ -70,7 +70,7 @@ impl StopHandle {
         self.0.store(true, Relaxed);
     }
 
-    /// Tells whether the search was stopped.
+    /// Returns whether the search was stopped.
     #[must_use]
     pub fn is_stopped(&self) -> bool {
         self.0.load(Relaxed)

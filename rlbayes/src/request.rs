@@ -211,6 +211,7 @@ impl SearchRequest {
     ///
     /// # Errors
     /// If the description and the table do not fit together.
+    #[doc(hidden)]
     pub fn assigned(
         table: &Table,
         search: &SearchDescription,
@@ -280,7 +281,7 @@ impl SearchRequest {
         &self.algorithm
     }
 
-    /// Returns what all random choices come from.
+    /// Returns the seed of all random choices.
     #[must_use]
     pub fn seed(&self) -> u64 {
         self.seed.0
@@ -300,7 +301,7 @@ impl SearchRequest {
         }
     }
 
-    /// Tells whether chains run in rounds, so that the result depends on the seed alone.
+    /// Returns whether chains run in rounds, so that the result depends on the seed alone.
     #[must_use]
     pub fn is_deterministic(&self) -> bool {
         self.pace == Pace::Lockstep
@@ -361,7 +362,7 @@ impl SearchRequest {
         }
     }
 
-    /// Returns what the search is to its coordinator; `is_kept` tells whether it has a state folder.
+    /// Returns what the search is to its coordinator; `is_kept`: whether it has a state folder.
     #[doc(hidden)]
     #[must_use]
     pub fn plan(&self, is_kept: bool) -> SearchPlan {

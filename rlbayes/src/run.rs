@@ -39,20 +39,20 @@ pub enum RunError {
 const MAILBOX: usize = 256;
 /// How often time and the stop handle are looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
-/// How often whoever watches hears of the search without a new best.
+/// How often progress is shown if there is no new best.
 const SHOW_EVERY: Duration = Duration::from_millis(100);
 /// How often the journal is cleared of rows that the pool has dropped.
 const CLEAR_EVERY: Duration = Duration::from_secs(10);
 
 /// What goes with a run.
 pub(crate) struct RunOptions<'a> {
-    /// Where the search is kept, and continued from.
+    /// Where the search is kept, and resumed from.
     pub(crate) state: Option<&'a Path>,
     /// How it is stopped from outside.
     pub(crate) stop: StopHandle,
-    /// Who watches.
+    /// Is called with the progress.
     pub(crate) watch: &'a mut dyn FnMut(&Progress),
-    /// Who hears of files that were set aside.
+    /// Is called for files that were set aside.
     pub(crate) warn: &'a mut dyn FnMut(String),
 }
 
@@ -200,7 +200,7 @@ impl Run<'_> {
         }
     }
 
-    /// Waits a moment for reports; tells whether chain threads are still there.
+    /// Waits a moment for reports; returns whether chain threads are still there.
     fn wait_for_reports(&mut self) -> bool {
         match self.reports.recv_timeout(LOOK_EVERY) {
             Ok(report) => self.note(report),
@@ -298,7 +298,7 @@ impl Run<'_> {
         }
     }
 
-    /// Stores what is to be stored and tells whether the best has improved.
+    /// Stores what is to be stored and returns whether the best has improved.
     fn carry_out(&mut self, now: Duration, commands: Vec<Command>) -> bool {
         let mut effects = Effects::of(&self.state, now, commands);
         if effects.halt {
@@ -349,7 +349,7 @@ impl Run<'_> {
         }
     }
 
-    /// Tells whether chains have nothing left to do: the search is to end, and in rounds the round
+    /// Returns whether chains have nothing left to do: the search is to end, and in rounds the round
     /// that the end came in is over.
     fn is_over(&self) -> bool {
         let all_stopped = self.running.values().all(|&stopped| stopped);

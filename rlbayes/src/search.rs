@@ -1,4 +1,4 @@
-//! The way in: a search, set up step by step and run.
+//! The builder: a search, set up step by step and run.
 
 use crate::network::Network;
 use crate::outcome::Outcome;
@@ -76,14 +76,14 @@ impl<'a> Search<'a> {
         self
     }
 
-    /// Sets how the search goes about it.
+    /// Sets which search is used, with its parameters.
     #[must_use]
     pub fn algorithm(mut self, algorithm: SearchSpec) -> Self {
         self.settings.algorithm = algorithm;
         self
     }
 
-    /// Sets what all random choices come from.
+    /// Sets the seed of all random choices.
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
         self.settings.seed = seed;
@@ -132,7 +132,7 @@ impl<'a> Search<'a> {
         self
     }
 
-    /// Ends the search when the best has stayed the same for so long.
+    /// Ends the search when the best has not improved for this time.
     #[must_use]
     pub fn stagnation(mut self, time: Duration) -> Self {
         self.settings.budget.stagnation = Some(Stagnation::Time(time));
@@ -177,31 +177,31 @@ impl<'a> Search<'a> {
         self
     }
 
-    /// Keeps the search in a folder: the same search with the same folder continues there. One that
-    /// has ended by its budget gives its result at once; a larger budget continues it.
+    /// Keeps the search in a folder, from which the same search resumes. One whose budget is used up
+    /// returns its result at once; with a larger budget it continues.
     #[must_use]
     pub fn state(mut self, folder: impl AsRef<Path>) -> Self {
         self.state = Some(folder.as_ref().to_owned());
         self
     }
 
-    /// Sets who hears how the search is doing: at every new best, and about ten times per second. It
-    /// runs on the thread that called [`run`](Self::run), between reports, so it should be short.
+    /// Sets a function that is called at every new best and about ten times per second. It runs on
+    /// the thread that called [`run`](Self::run), between reports, so it should be short.
     #[must_use]
     pub fn on_progress(mut self, watch: impl FnMut(&Progress) + 'a) -> Self {
         self.watch = Some(Box::new(watch));
         self
     }
 
-    /// Sets who hears of files in the state folder that could not be read and were set aside;
-    /// otherwise they are logged.
+    /// Sets a function that is called for each file of the state folder that could not be read and
+    /// was set aside. Without one, they are logged.
     #[must_use]
     pub fn on_warning(mut self, warn: impl FnMut(String) + 'a) -> Self {
         self.warn = Some(Box::new(warn));
         self
     }
 
-    /// Sets how the search can be stopped from another thread.
+    /// Sets a handle that stops the search from another thread.
     #[must_use]
     pub fn stop_with(mut self, stop: &StopHandle) -> Self {
         self.stop = stop.clone();

@@ -1,4 +1,4 @@
-//! What a search is asked to be, as people give it: plain values with their usual defaults.
+//! The settings of a search as a caller gives them: plain values with their usual defaults.
 //! [`SearchRequest::new`](crate::SearchRequest::new) checks them.
 
 use crate::coordination::Cooperation;
@@ -24,14 +24,15 @@ pub struct SearchSettings {
     pub constraints: NamedConstraints,
     /// The network to start from; none: the one without edges.
     pub start: Option<Network>,
-    /// How the search goes about it.
+    /// Which search is used, with its parameters.
     pub algorithm: SearchSpec,
-    /// What all random choices come from.
+    /// The seed of all random choices.
     pub seed: u64,
     /// When the search is over. Without any limit it ends when the best network has not improved for
     /// as long as it took to find it, at least ten seconds.
     pub budget: Budget,
     /// Who runs the chains.
+    #[doc(hidden)]
     pub runners: Runners,
     /// Threads; none: one for each core.
     pub threads: Option<u32>,
@@ -44,7 +45,7 @@ pub struct SearchSettings {
     pub deterministic: bool,
     /// Evaluations of a chain in one round.
     pub round_evaluations: u64,
-    /// Whether chains get rows of others.
+    /// Whether chains get networks of other chains.
     pub cooperation: Cooperation,
 }
 

@@ -84,7 +84,7 @@ pub(crate) fn open(
             });
         }
         (_, Belongs::Unknown | Belongs::Elsewhere(_)) => {
-            chain_folder.set_aside("nothing tells which search it belongs to", &mut warn);
+            chain_folder.set_aside("it is not known which search it belongs to", &mut warn);
         }
     }
     // Nothing is begun before the chains are known to be this search's, or nobody's.

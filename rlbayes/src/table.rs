@@ -47,6 +47,17 @@ impl Table {
 
     /// Reads a table from a file: declared states, bins for numbers, missing cells.
     ///
+    /// ```no_run
+    /// use rlbayes::{Bins, LoadOptions, MissingPolicy, Table};
+    /// let options = LoadOptions {
+    ///     bins: Some("quantile:4".parse::<Bins>()?),
+    ///     missing: MissingPolicy::DropRows,
+    ///     ..Default::default()
+    /// };
+    /// let table = Table::read_with("survey.csv", &options)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// If the file cannot be read or is not a table of discrete data.
     pub fn read_with(path: impl AsRef<Path>, options: &LoadOptions) -> Result<Self, TableError> {
@@ -71,6 +82,7 @@ impl Table {
     }
 
     /// Takes over a table that was made elsewhere.
+    #[doc(hidden)]
     #[must_use]
     pub fn from_data(name: &str, data: impl Into<Arc<data::Table>>) -> Self {
         Self {

@@ -72,7 +72,7 @@ pub fn parse_size(text: &str) -> Result<usize, String> {
     Ok(bytes as usize)
 }
 
-/// Reads `--stagnation`: a time with its unit, or a number of evaluations.
+/// Reads a limit of stagnation: a time with its unit, or a number of evaluations.
 ///
 /// # Errors
 /// If the text is not one.

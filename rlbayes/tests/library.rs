@@ -84,7 +84,7 @@ fn a_table_becomes_a_fitted_network_in_a_file() {
 }
 
 #[test]
-fn progress_is_heard_and_the_trace_rises() {
+fn progress_is_shown_and_the_trace_rises() {
     let mut scores = Vec::new();
     let found = Search::on(&alarm())
         .threads(2)
@@ -169,7 +169,7 @@ fn another_search_in_the_folder_is_refused_in_peoples_words() {
     );
     let required = message(on(&asia).require("smoke", "lung"));
     assert!(required.ends_with("with other constraints"), "{required}");
-    // A setting at its default is no difference, however it came there.
+    // A setting at its default is not a difference, however it came there.
     on(&asia)
         .algorithm(Algorithm::RlBayes(Default::default()))
         .run()

@@ -84,7 +84,7 @@ pub(crate) fn inspect(container: &str) -> Value {
     serde_json::from_str::<Value>(&text).unwrap()[0].take()
 }
 
-/// Returns everything that a container has said.
+/// Returns everything that a container has logged.
 pub(crate) fn log(container: &str) -> String {
     let ran = run("docker", ["logs", container]);
     ran.stdout + &ran.stderr

@@ -5,7 +5,7 @@ use crate::project::{Compose, Project, alive};
 use std::thread::sleep;
 use std::time::Duration;
 
-/// A search that runs until it is told to stop.
+/// A search that runs until somebody stops it.
 const ENDLESS: [(&str, &str); 4] = [
     ("RLBAYES_STAGNATION", "1h"),
     ("RLBAYES_LEASE", "3s"),

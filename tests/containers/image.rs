@@ -84,9 +84,9 @@ fn the_program_starts_in_under_a_second_with_a_read_only_root() {
             let container = docker(&args);
             rlbayes_tests::wait_until("it serves", SOON, || log(&container).contains("serving"));
             let started = docker(&["inspect", "--format", "{{.State.StartedAt}}", &container]);
-            let said = docker_log_times(&container);
+            let logged = docker_log_times(&container);
             docker(&["rm", "--force", "--volumes", &container]);
-            seconds_of_day(&said).saturating_sub(seconds_of_day(&started))
+            seconds_of_day(&logged).saturating_sub(seconds_of_day(&started))
         })
         .min()
         .unwrap();
@@ -102,7 +102,7 @@ fn tar(args: &[&str], archive: &Path, folder: &Path) -> String {
     Running::of(command).wait(SOON).ok().stdout
 }
 
-/// Returns when the first line was said.
+/// Returns when the first line was logged.
 fn docker_log_times(container: &str) -> String {
     let ran = run("docker", ["logs", "--timestamps", container]);
     let text = ran.stdout + &ran.stderr;

@@ -66,8 +66,8 @@ fn a_misspelt_field_is_refused() {
         for version in VERSIONS {
             let ran = validate(&rendered, version);
             assert_eq!(ran.code, Some(1), "{wrong}, {version}: {ran:?}");
-            let said = format!("{}{}", ran.stdout, ran.stderr);
-            assert!(said.contains(wrong), "{wrong}, {version}: {said}");
+            let printed = format!("{}{}", ran.stdout, ran.stderr);
+            assert!(printed.contains(wrong), "{wrong}, {version}: {printed}");
         }
     }
 }
@@ -208,7 +208,7 @@ fn selectors_ports_and_names_agree() {
     let probe = &container(worker)["readinessProbe"]["exec"]["command"];
     assert_eq!(*probe, json!(["/rlbayes", "health", url]));
 
-    // A setting that no flag has for its twin would be ignored without a word.
+    // A variable that belongs to no flag would be ignored silently.
     let help = PROGRAM.run(["coordinator", "--help"]).ok().stdout;
     for name in settings(&documents, coordinator)
         .as_object()
@@ -217,7 +217,7 @@ fn selectors_ports_and_names_agree() {
     {
         let flag = name.strip_prefix("RLBAYES_").unwrap().to_lowercase();
         let flag = format!("--{} ", flag.replace('_', "-"));
-        assert!(help.contains(&flag), "{name} is the twin of no flag");
+        assert!(help.contains(&flag), "no flag has the variable {name}");
     }
 
     // The autoscaler has the workers, and nobody else says how many there are.
@@ -363,9 +363,9 @@ fn what_the_pods_run_finds_the_optimum() {
         folder.path().join("out/alarm.bif").exists()
     });
 
-    // A Deployment would start again what exits: the worker waits, and leaves when it is told.
+    // A Deployment would start again what exits: the worker waits, and leaves when the preStop hook drains it.
     wait_until("the worker knows", SOON, || {
-        running.said().contains("the search is over")
+        running.logged().contains("the search is over")
     });
     assert!(running.is_running());
     let hook = list(&container(worker)["lifecycle"]["preStop"]["exec"]["command"]);
@@ -442,9 +442,9 @@ fn validate(rendered: &str, version: &str) -> Ran {
 fn accepted(rendered: &str, documents: usize) {
     for version in VERSIONS {
         let ran = validate(rendered, version).ok();
-        let said = format!("{}{}", ran.stdout, ran.stderr);
-        let passed = said.matches(" passed for resource ").count();
-        assert_eq!(passed, documents, "{version}: {said}");
+        let printed = format!("{}{}", ran.stdout, ran.stderr);
+        let passed = printed.matches(" passed for resource ").count();
+        assert_eq!(passed, documents, "{version}: {printed}");
     }
 }
 
@@ -508,7 +508,7 @@ fn named<'a>(list: &'a Value, name: &str) -> &'a Value {
         .unwrap_or_else(|| panic!("nothing is called {name}"))
 }
 
-/// Tells whether labels select a workload's pods.
+/// Returns whether labels select a workload's pods.
 fn selects(labels: &Value, workload: &Value) -> bool {
     let pod = &workload["spec"]["template"]["metadata"]["labels"];
     let labels = labels.as_object().unwrap();
@@ -518,7 +518,7 @@ fn selects(labels: &Value, workload: &Value) -> bool {
 fn list(value: &Value) -> &[Value] {
     value
         .as_array()
-        .unwrap_or_else(|| panic!("{value} is no list"))
+        .unwrap_or_else(|| panic!("{value} is not a list"))
 }
 
 fn text(value: &Value) -> &str {

@@ -173,9 +173,9 @@ impl Project {
     /// Returns how often a container has come so far that it takes part: that a coordinator serves,
     /// that a worker has joined.
     pub(crate) fn arrivals(&self, container: &str) -> usize {
-        let said = log(container);
+        let logged = log(container);
         let arrived = |line: &&str| line.starts_with("serving ") || line.contains(": joined ");
-        said.lines().filter(arrived).count()
+        logged.lines().filter(arrived).count()
     }
 
     /// Waits until containers that were killed take part again.
@@ -227,7 +227,7 @@ impl Drop for Project {
         if std::thread::panicking() {
             for service in ["coordinator", "worker"] {
                 for container in self.containers(service) {
-                    eprintln!("{service} {container} said\n{}", log(&container));
+                    eprintln!("the log of {service} {container}:\n{}", log(&container));
                 }
             }
         }

@@ -6,16 +6,19 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-/// Checks that a container ended with exit code 2, started at most six times in all, and said the
+/// Checks that a container ended with exit code 2, started at most six times in all, and logged the
 /// same one sentence each time. Returns the sentence.
-fn refusal(container: &str, said_before: usize) -> String {
+fn refusal(container: &str, logged_before: usize) -> String {
     assert_eq!(exit_code(container), 2, "{}", log(container));
     let starts = inspect(container)["RestartCount"].as_i64().unwrap() + 1;
     assert!(starts <= 6, "{starts}");
-    let said = log(container);
-    let sentences: Vec<&str> = said.lines().skip(said_before).collect();
-    assert_eq!(i64::try_from(sentences.len()).unwrap(), starts, "{said}");
-    assert!(sentences.iter().all(|line| *line == sentences[0]), "{said}");
+    let logged = log(container);
+    let sentences: Vec<&str> = logged.lines().skip(logged_before).collect();
+    assert_eq!(i64::try_from(sentences.len()).unwrap(), starts, "{logged}");
+    assert!(
+        sentences.iter().all(|line| *line == sentences[0]),
+        "{logged}"
+    );
     sentences[0].to_owned()
 }
 
@@ -50,9 +53,9 @@ fn a_table_that_changed_between_restarts_is_refused() {
     docker(&["stop", "--time", "60", &coordinator]);
     let without_last_row = rows.trim_end().rsplit_once('\n').unwrap().0;
     fs::write(&table, without_last_row).unwrap();
-    let said_before = log(&coordinator).lines().count();
+    let logged_before = log(&coordinator).lines().count();
     docker(&["start", &coordinator]);
-    let sentence = refusal(&coordinator, said_before);
+    let sentence = refusal(&coordinator, logged_before);
     assert!(sentence.contains("/state"), "{sentence}");
     assert!(sentence.contains("other content"), "{sentence}");
     // With the right table it resumes.

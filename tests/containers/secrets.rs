@@ -27,8 +27,8 @@ fn who_cannot_give_the_token_away_has_it_in_a_closed_folder() {
         Command::new(&make_token)
     };
     command.current_dir("/");
-    let said = Running::of(command).wait(SOON).ok().stdout;
-    assert_eq!(said, "made deploy/secrets/token\n");
+    let printed = Running::of(command).wait(SOON).ok().stdout;
+    assert_eq!(printed, "made deploy/secrets/token\n");
     assert_eq!(mode(&folder.path().join("secrets")), 0o700);
     assert_eq!(mode(&folder.path().join("secrets/token")), 0o444);
 }

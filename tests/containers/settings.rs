@@ -13,7 +13,7 @@ use std::time::Duration;
 const NOT_OF_COORDINATOR: [(&str, &str); 8] = [
     ("ADDRESS_FILE", "workers have the service's name"),
     ("COORDINATOR_FILE", "the help names this flag of workers"),
-    ("WHEN_DONE", "the coordinator serves the result on"),
+    ("WHEN_DONE", "the coordinator keeps serving the result"),
     ("THREADS", "it runs no chains"),
     ("MEMORY", "a quarter of the container's"),
     ("TLS_CERT", "compose.tls.yaml"),
@@ -49,16 +49,16 @@ fn every_flag_that_makes_sense_can_be_set() {
                 .iter()
                 .map(|(name, _)| format!("RLBAYES_{name}"))
                 .collect();
-            let twins = twins(service);
-            let missing: Vec<_> = twins
+            let variables = variables_of(service);
+            let missing: Vec<_> = variables
                 .difference(&settable)
                 .filter(|&name| !exceptions.contains(name))
                 .collect();
             assert!(missing.is_empty(), "{file}, {service}: {missing:?}");
             let stale: Vec<_> = exceptions.intersection(&settable).collect();
             assert!(stale.is_empty(), "{file}, {service}: {stale:?}");
-            for name in settable.difference(&twins) {
-                // The log is no flag; people ask in the coordinator's container.
+            for name in settable.difference(&variables) {
+                // The log is not a flag; people ask in the coordinator's container.
                 let known = ["RLBAYES_LOG", "RLBAYES_COORDINATOR"];
                 assert!(known.contains(&name.as_str()), "{file}, {service}: {name}");
             }
@@ -114,8 +114,8 @@ fn the_example_shows_every_setting_with_a_value_that_is_accepted() {
             // The flags are understood, and the first file is not there.
             assert_eq!(ran.code, Some(2), "{settings:?}: {ran:?}");
             assert!(!ran.stderr.contains("try --help"), "{settings:?}: {ran:?}");
-            let said = ran.stderr.to_lowercase();
-            assert!(said.contains("no such file"), "{settings:?}: {ran:?}");
+            let printed = ran.stderr.to_lowercase();
+            assert!(printed.contains("no such file"), "{settings:?}: {ran:?}");
         }
     }
 }
@@ -130,8 +130,8 @@ fn examples() -> Vec<(String, String)> {
         .collect()
 }
 
-/// Returns the environment twins of a command's flags.
-fn twins(command: &str) -> BTreeSet<String> {
+/// Returns the environment variables of a command's flags.
+fn variables_of(command: &str) -> BTreeSet<String> {
     let help = PROGRAM.run([command, "--help"]).ok().stdout;
     let lines = help.lines().map(str::trim_start);
     let flags = lines.filter_map(|line| line.strip_prefix("--"));

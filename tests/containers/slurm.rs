@@ -60,12 +60,12 @@ fn a_cancelled_job_stays_so_and_the_same_command_resumes() {
     let ended = slurm.end(&job);
     assert_eq!(ended.state, "CANCELLED", "{ended:?}");
     assert_eq!(ended.restarts, "0", "{ended:?}");
-    let said = slurm.said(&job);
+    let logged = slurm.log(&job);
     assert!(
-        said.contains("interrupted; the same command continues"),
-        "{said}"
+        logged.contains("interrupted; the same command continues"),
+        "{logged}"
     );
-    assert!(!said.contains("queued again"), "{said}");
+    assert!(!logged.contains("queued again"), "{logged}");
 
     let job = slurm.submit(&[], &table, &BUDGET);
     let address = slurm.address(&job, 0);
@@ -78,9 +78,9 @@ fn a_cancelled_job_stays_so_and_the_same_command_resumes() {
     // The search is over: nobody waits for anything.
     let job = slurm.submit(&[], &table, &BUDGET);
     let ended = slurm.end(&job);
-    assert_eq!(ended.state, "COMPLETED", "{ended:?} {}", slurm.said(&job));
-    let said = slurm.said(&job);
-    assert!(said.contains("finished: -11657.046"), "{said}");
+    assert_eq!(ended.state, "COMPLETED", "{ended:?} {}", slurm.log(&job));
+    let logged = slurm.log(&job);
+    assert!(logged.contains("finished: -11657.046"), "{logged}");
     slurm.check_result();
 }
 
@@ -94,8 +94,11 @@ fn a_job_with_a_bad_table_says_so_and_ends() {
     assert_eq!(ended.state, "FAILED", "{ended:?}");
     assert_eq!(ended.exit_code, "2:0", "{ended:?}");
     assert_eq!(ended.restarts, "0", "{ended:?}");
-    let said = slurm.said(&job);
-    assert!(said.contains("the file has a header but no rows"), "{said}");
+    let logged = slurm.log(&job);
+    assert!(
+        logged.contains("the file has a header but no rows"),
+        "{logged}"
+    );
 }
 
 /// A Slurm of one node. What is dropped is ended, with all its jobs.
@@ -123,13 +126,13 @@ impl Slurm {
         for name in ["control", "node"] {
             fs::create_dir(folder.join(name)).unwrap();
         }
-        let said = |program: &str, flag: &str| {
+        let output_of = |program: &str, flag: &str| {
             let ran = Command::new(program).arg(flag).output().unwrap();
             String::from_utf8(ran.stdout).unwrap().trim().to_owned()
         };
         let configuration = include_str!("slurm/slurm.conf")
-            .replace("@HOST@", &said("hostname", "-s"))
-            .replace("@USER@", &said("id", "-un"))
+            .replace("@HOST@", &output_of("hostname", "-s"))
+            .replace("@USER@", &output_of("id", "-un"))
             .replace("@CONTROL_PORT@", &own_port().to_string())
             .replace("@NODE_PORT@", &own_port().to_string())
             .replace("@FOLDER@", folder.to_str().unwrap());
@@ -258,7 +261,7 @@ impl Slurm {
                 begun.elapsed() < SOON,
                 "no {}: {}",
                 path.display(),
-                self.said(job)
+                self.log(job)
             );
             std::thread::sleep(Duration::from_millis(20));
         }
@@ -324,17 +327,17 @@ impl Slurm {
         assert_eq!(ended.state, "COMPLETED", "{ended:?}");
         assert_eq!(ended.exit_code, "0:0", "{ended:?}");
         assert_eq!(ended.restarts, "1", "{ended:?}");
-        let said = self.said(job);
+        let logged = self.log(job);
         for sentence in [
             "0: interrupted; the same command continues from here",
             "saved; the job is queued again",
             "resumes /",
         ] {
-            assert_eq!(said.matches(sentence).count(), 1, "{sentence}: {said}");
+            assert_eq!(logged.matches(sentence).count(), 1, "{sentence}: {logged}");
         }
         for worker in ["1: ", "2: "] {
             let drained = |line: &&str| line.starts_with(worker) && line.ends_with(" drained");
-            assert_eq!(said.lines().filter(drained).count(), 1, "{said}");
+            assert_eq!(logged.lines().filter(drained).count(), 1, "{logged}");
         }
         self.check_result();
         assert!(!self.run(&format!("address.{job}.1")).exists());
@@ -385,7 +388,7 @@ impl Slurm {
             assert!(
                 begun.elapsed() < SOON,
                 "no {name}{value}: {}",
-                self.said(job)
+                self.log(job)
             );
             std::thread::sleep(Duration::from_millis(100));
         }
@@ -405,13 +408,13 @@ impl Slurm {
                     restarts: self.field(job, "Restarts="),
                 };
             }
-            assert!(begun.elapsed() < SOON, "{state}: {}", self.said(job));
+            assert!(begun.elapsed() < SOON, "{state}: {}", self.log(job));
             std::thread::sleep(Duration::from_millis(100));
         }
     }
 
     /// Returns the job's log.
-    fn said(&self, job: &str) -> String {
+    fn log(&self, job: &str) -> String {
         let path = self.folder.path().join(format!("rlbayes-{job}.log"));
         fs::read_to_string(path).unwrap_or_default()
     }
@@ -434,7 +437,7 @@ impl Drop for Slurm {
         if std::thread::panicking() {
             self.show_logs();
         }
-        // Jobs are no children of ours: Slurm ends them. Errors here are those of a test that failed.
+        // Jobs are not our child processes: Slurm ends them. Errors here are those of a test that failed.
         if self.daemons.len() == 3 {
             let _ = self.command("scancel").arg("--name=rlbayes").output();
             let begun = Instant::now();

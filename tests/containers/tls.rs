@@ -5,16 +5,16 @@ use crate::project::{Compose, Project};
 use std::fs;
 
 #[test]
-fn nobody_without_a_certificate_is_heard() {
-    nobody_else_is_heard(Compose::Program);
+fn clients_without_a_certificate_are_refused() {
+    others_are_refused(Compose::Program);
 }
 
 #[test]
-fn nobody_without_a_certificate_is_heard_with_the_plugin() {
-    nobody_else_is_heard(Compose::Plugin);
+fn clients_without_a_certificate_are_refused_with_the_plugin() {
+    others_are_refused(Compose::Plugin);
 }
 
-fn nobody_else_is_heard(compose: Compose) {
+fn others_are_refused(compose: Compose) {
     // As people make them, in a copy of the folder.
     let folder = tempfile::tempdir().unwrap();
     for name in ["make-certs", "readable"] {
@@ -67,11 +67,11 @@ fn nobody_else_is_heard(compose: Compose) {
         args.extend(authority.into_iter().flat_map(|file| ["--tls-ca", file]));
         let stranger = docker(&args);
         let code = exit_code(&stranger);
-        let said = log(&stranger);
+        let logged = log(&stranger);
         docker(&["rm", "--force", &stranger]);
         // Plain HTTP meets a server that speaks otherwise: it can't know why, and gives up.
         let expected = if authority.is_some() { 2 } else { 3 };
-        assert_eq!(code, expected, "{said}");
+        assert_eq!(code, expected, "{logged}");
     }
     let status = project.status().unwrap();
     assert_eq!(status["workers"].as_array().unwrap().len(), 2, "{status}");

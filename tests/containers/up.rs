@@ -43,8 +43,8 @@ fn three_workers_find_the_optimum(compose: Compose) {
         assert_eq!(settings["Config"]["User"], "65532:65532");
     }
     // Workers may warn that nobody listens yet.
-    let said = log(&project.coordinator());
-    assert!(!said.contains("WARN"), "{said}");
+    let logged = log(&project.coordinator());
+    assert!(!logged.contains("WARN"), "{logged}");
     let published = docker(&["port", &project.coordinator()]);
     assert!(
         published.lines().all(|line| line.contains("-> 127.0.0.1:")),

@@ -161,7 +161,7 @@ impl WorkerHost {
         }
     }
 
-    /// Runs all workers until each of them is told that the search is over.
+    /// Runs all workers until each of them knows that the search is over.
     pub(crate) async fn run(self: Rc<Self>) -> turmoil::Result {
         let problem = Rc::default();
         let mut running = Vec::new();

@@ -71,12 +71,12 @@ impl Disk {
         self.platter().dies_after = Some(operations);
     }
 
-    /// Tells whether power has failed.
+    /// Returns whether power has failed.
     pub(crate) fn is_dead(&self) -> bool {
         self.platter().dies_after == Some(0)
     }
 
-    /// Tells whether reads and writes succeed.
+    /// Returns whether reads and writes succeed.
     pub(crate) fn is_well(&self) -> bool {
         !self.is_dead() && !self.platter().refuses
     }

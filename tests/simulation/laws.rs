@@ -63,7 +63,7 @@ impl Outcome {
         }
     }
 
-    /// Tells what another has otherwise; none if they are the same.
+    /// Returns what differs in another; none if they are the same.
     pub(crate) fn difference(&self, other: &Self) -> Option<String> {
         let figures = |run: &Self| {
             format!(
@@ -80,7 +80,7 @@ impl Outcome {
         (self != other).then(|| format!("{}; {}; {row:?}", figures(self), figures(other)))
     }
 
-    /// Tells whether a restart has left it as it was; free-running, late reports may have come.
+    /// Returns whether a restart has left it as it was; free-running, late reports may have come.
     pub(crate) fn is_kept_in(&self, other: &Self) -> bool {
         (self.stopped_by, self.round) == (other.stopped_by, other.round)
             && other.best() >= self.best()
@@ -116,7 +116,7 @@ impl Witness {
         self.0.borrow_mut().stopped = true;
     }
 
-    /// A person was told that the search is stopped: no restart may forget it.
+    /// A person got the answer that the search is stopped: no restart may forget it.
     pub(crate) fn told_to_stop(&self) {
         self.0.borrow_mut().told_to_stop = true;
     }
@@ -171,7 +171,7 @@ impl Witness {
         self.0.borrow_mut().sessions.remove(&worker);
     }
 
-    /// A worker was told that the search is over.
+    /// A worker got the answer that the search is over.
     pub(crate) fn session_ended(&self, worker: usize, reason: StoppedBy) {
         self.0.borrow_mut().sessions.insert(worker, reason);
     }
@@ -208,19 +208,19 @@ impl Observer for Witness {
     }
 
     fn event(&mut self, now: Duration, event: &Event) {
-        let told = match event {
-            Event::Exchange(exchange) => format!("exchange {}", told(exchange)),
-            Event::Leave(exchange) => format!("leave {}", told(exchange)),
+        let event = match event {
+            Event::Exchange(exchange) => format!("exchange {}", summary(exchange)),
+            Event::Leave(exchange) => format!("leave {}", summary(exchange)),
             other => format!("{other:?}"),
         };
         let incarnations = self.coordinator_incarnations();
-        let told = format!("life {incarnations} at {now:?}: {told}");
-        self.0.borrow_mut().trace.push(told);
+        let line = format!("incarnation {incarnations} at {now:?}: {event}");
+        self.0.borrow_mut().trace.push(line);
     }
 }
 
 /// Returns all that an exchange brings, rows and states by their digests.
-fn told(exchange: &Exchange) -> String {
+fn summary(exchange: &Exchange) -> String {
     let mut text = format!("{} {}", exchange.worker, exchange.incarnation);
     for report in &exchange.reports {
         let ChainReport {

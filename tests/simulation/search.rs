@@ -71,17 +71,17 @@ impl Ends {
         self != Self::FreeByTime
     }
 
-    /// Tells whether the result is the same to the bit, whatever happens.
+    /// Returns whether the result is the same to the bit, whatever happens.
     pub(crate) fn is_counted(self) -> bool {
         matches!(self, Self::LockstepByEvaluations | Self::LockstepByTarget)
     }
 
-    /// Tells whether the best network is found before the end.
+    /// Returns whether the best network is found before the end.
     pub(crate) fn finds_the_best(self) -> bool {
         matches!(self, Self::FreeByTime | Self::LockstepByTarget)
     }
 
-    /// Tells when somebody stops the search, if so.
+    /// Returns when somebody stops the search, if so.
     pub(crate) fn stopped_at(self) -> Option<Duration> {
         (self == Self::LockstepByStop).then_some(LOCKSTEP_TIME)
     }
@@ -178,7 +178,7 @@ pub(crate) fn problem(table: &Arc<Table>) -> Arc<Problem> {
     Arc::new(Problem::new(scorer, constraints, start, CACHE_BYTES))
 }
 
-/// A table that is no easy one: each column is the noisy parity of some earlier ones.
+/// A table that is hard to learn: each column is the noisy parity of some earlier ones.
 fn table(seed: Seed) -> Arc<Table> {
     let mut random = Random::new(seed);
     let mut columns: Vec<Vec<u8>> = Vec::new();

@@ -22,15 +22,15 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use tokio::time::{Instant, sleep_until};
 
-/// Chains stepped in a task.
-pub(crate) struct Stepped {
+/// Chains that the session's task runs, a slice at a time.
+pub(crate) struct SimulatedChains {
     chains: BTreeMap<ChainId, (Instant, RunningChain)>,
     settings: SliceSettings,
     begun: Instant,
     random: Random,
 }
 
-impl Stepped {
+impl SimulatedChains {
     /// How long the next slice takes.
     fn slice_time(&mut self) -> Duration {
         let most = match self.settings.pace {
@@ -41,7 +41,7 @@ impl Stepped {
     }
 }
 
-impl Chains for Stepped {
+impl Chains for SimulatedChains {
     fn run(&mut self, chain: Box<dyn Chain>, order: &ChainOrder) {
         let due = Instant::now() + self.slice_time();
         let running = RunningChain::new(chain, order, self.settings);
@@ -135,13 +135,13 @@ pub(crate) struct SimulatedHost {
 }
 
 impl WorkerHost for SimulatedHost {
-    type Chains = Stepped;
+    type Chains = SimulatedChains;
 
     async fn open(
         &mut self,
         link: &impl Link,
         joined: &Joined,
-    ) -> Result<Opened<Stepped>, OpenError> {
+    ) -> Result<Opened<SimulatedChains>, OpenError> {
         let description = &joined.search;
         let data = DataStore::open(None).unwrap();
         let table = Arc::new(data.fetch(link, description).await?);
@@ -166,7 +166,7 @@ impl WorkerHost for SimulatedHost {
             seed: description.seed,
             ladder: description.ladder,
         };
-        let chains = Stepped {
+        let chains = SimulatedChains {
             chains: BTreeMap::new(),
             settings: SliceSettings {
                 pace: description.pace,

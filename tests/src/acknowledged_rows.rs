@@ -27,7 +27,7 @@ impl AcknowledgedRows {
         self.0.len()
     }
 
-    /// Tells whether there are none.
+    /// Returns whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -36,19 +36,27 @@ impl AcknowledgedRows {
     /// Returns those that a pool has lost.
     #[must_use]
     pub fn missing_from(&self, pool: &Pool) -> Vec<&EliteRow> {
-        let held: BTreeMap<StructureKey, LogScore> = pool
-            .rows()
-            .into_iter()
-            .map(|row| (Keying::ByClass.key(row), row.score))
-            .collect();
-        let overall: Vec<LogScore> = pool.overall().map(|row| row.score).collect();
-        let least = overall.iter().min().copied();
-        let is_missing = |(key, row): &(&StructureKey, &EliteRow)| {
-            let is_held = held.get(*key).is_some_and(|score| *score >= row.score);
-            let is_beaten = overall.len() >= Pool::OVERALL && least >= Some(row.score);
-            !is_held && !is_beaten
-        };
-        let missing = self.0.iter().filter(is_missing);
-        missing.map(|(_, row)| row).collect()
+        missing_rows(self.0.values(), pool)
     }
+}
+
+/// Returns the rows that a pool does not hold, though it is not full of better ones.
+pub fn missing_rows<'a>(
+    rows: impl IntoIterator<Item = &'a EliteRow>,
+    pool: &Pool,
+) -> Vec<&'a EliteRow> {
+    let held: BTreeMap<StructureKey, LogScore> = pool
+        .rows()
+        .into_iter()
+        .map(|row| (Keying::ByClass.key(row), row.score))
+        .collect();
+    let overall: Vec<LogScore> = pool.overall().map(|row| row.score).collect();
+    let least = overall.iter().min().copied();
+    let is_missing = |row: &&EliteRow| {
+        let score = held.get(&Keying::ByClass.key(row));
+        let is_held = score.is_some_and(|score| *score >= row.score);
+        let is_beaten = overall.len() >= Pool::OVERALL && least >= Some(row.score);
+        !is_held && !is_beaten
+    };
+    rows.into_iter().filter(is_missing).collect()
 }

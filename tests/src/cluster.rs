@@ -196,7 +196,7 @@ impl Cluster {
         holds: impl FnMut(&v1::StatusReply) -> bool,
     ) -> v1::StatusReply {
         let coordinator = self.coordinator.as_ref();
-        let logs = || coordinator.map_or_else(String::new, Running::said);
+        let logs = || coordinator.map_or_else(String::new, Running::logged);
         wait_for_status(what, SOON, || self.status(), holds, logs)
     }
 
@@ -265,7 +265,7 @@ impl Cluster {
 /// # Panics
 /// If it had ended before.
 pub fn killed(mut process: Running) {
-    assert!(process.is_running(), "it had ended: {}", process.said());
+    assert!(process.is_running(), "it had ended: {}", process.logged());
     process.signal("KILL");
     let ran = process.wait(SOON);
     assert_eq!(ran.code, None, "{ran:?}");
@@ -348,7 +348,7 @@ pub fn resident_bytes(process: &Running) -> u64 {
     let bytes = rlbayes::machine::resident_bytes_of(process.id());
     assert!(
         bytes > 0,
-        "the process runs, and the system tells its memory"
+        "the process runs, and the system reports its memory"
     );
     bytes
 }

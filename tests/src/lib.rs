@@ -17,7 +17,7 @@ mod program;
 mod proxy;
 mod waiting;
 
-pub use acknowledged_rows::AcknowledgedRows;
+pub use acknowledged_rows::{AcknowledgedRows, missing_rows};
 pub use cluster::{
     Cluster, SOON, aborted, block_on, client, killed, own_port, resident_bytes, status,
     wait_for_file,

@@ -1,4 +1,4 @@
-//! A coordinator that is none: it refuses every call as one of another protocol version does.
+//! A stand-in for a coordinator: it refuses every call, as one of another protocol version does.
 
 use crate::cluster::runtime;
 use rlbayes_proto::PROTOCOL_VERSION;
@@ -13,14 +13,14 @@ use tonic::codegen::{Service, http};
 use tonic::server::NamedService;
 use tonic::transport::Server;
 
-/// A server under way. It ends when it is dropped.
-pub struct Fake {
+/// A running server. It ends when it is dropped.
+pub struct OtherVersionCoordinator {
     /// Where it is.
     pub url: String,
     serving: JoinHandle<()>,
 }
 
-impl Drop for Fake {
+impl Drop for OtherVersionCoordinator {
     fn drop(&mut self) {
         self.serving.abort();
     }
@@ -28,7 +28,7 @@ impl Drop for Fake {
 
 /// Starts a coordinator that speaks the next protocol version.
 #[must_use]
-pub fn coordinator_of_another_version() -> Fake {
+pub fn coordinator_of_another_version() -> OtherVersionCoordinator {
     let (url, serving) = runtime().block_on(async {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
@@ -41,7 +41,7 @@ pub fn coordinator_of_another_version() -> Fake {
         });
         (url, serving)
     });
-    Fake { url, serving }
+    OtherVersionCoordinator { url, serving }
 }
 
 #[derive(Clone)]

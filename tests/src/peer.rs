@@ -18,7 +18,7 @@ use tonic::transport::Channel;
 pub struct Peer {
     /// Its connection.
     pub client: CoordinatorClient<Channel>,
-    /// What it was told when it joined.
+    /// What it got when it joined.
     pub joined: v1::JoinReply,
     incarnation: u64,
 }

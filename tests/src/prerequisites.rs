@@ -6,12 +6,12 @@ use std::os::unix::fs::MetadataExt;
 use std::process::Command;
 use std::{env, fs, io, thread};
 
-/// Tells whether the test runs as root, as tests that mount a disk must.
+/// Returns whether the test runs as root, as tests that mount a disk must.
 pub fn has_root() -> bool {
     has("root", is_root())
 }
 
-/// Tells whether a command is installed.
+/// Returns whether a command is installed.
 pub fn has_command(name: &str) -> bool {
     has(
         &format!("the command {name}"),
@@ -19,7 +19,7 @@ pub fn has_command(name: &str) -> bool {
     )
 }
 
-/// Tells whether the test runs as root.
+/// Returns whether the test runs as root.
 #[must_use]
 pub fn is_root() -> bool {
     // A process's folder belongs to its effective user.

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// How long a command may take that is not told otherwise; the slowest needs a few seconds.
+/// How long a command may take unless a test sets another limit; the slowest needs a few seconds.
 const DEADLINE: Duration = Duration::from_secs(120);
 
 /// The program under test: where it is.
@@ -65,7 +65,7 @@ pub struct Ran {
     pub code: Option<i32>,
     /// What it printed.
     pub stdout: String,
-    /// What it said.
+    /// What it logged, and its errors.
     pub stderr: String,
 }
 
@@ -154,7 +154,7 @@ impl Running {
                 begun.elapsed() < deadline,
                 "still running after {deadline:?}: {:?}: {}",
                 self.command,
-                self.said()
+                self.logged()
             );
             thread::sleep(Duration::from_millis(5));
         };
@@ -165,14 +165,14 @@ impl Running {
         }
     }
 
-    /// Tells whether the process has not ended.
+    /// Returns whether the process has not ended.
     pub fn is_running(&mut self) -> bool {
         self.child.try_wait().unwrap().is_none()
     }
 
-    /// Returns what the process has written to stderr so far.
+    /// Returns what the process has written to stderr so far: its log and its errors.
     #[must_use]
-    pub fn said(&self) -> String {
+    pub fn logged(&self) -> String {
         String::from_utf8_lossy(&self.stderr.text.lock().unwrap()).into_owned()
     }
 

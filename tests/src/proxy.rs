@@ -107,7 +107,7 @@ impl Proxy {
         self.shared.lock().holds_after = Some((way, bytes));
     }
 
-    /// Tells whether bytes are held back now.
+    /// Returns whether bytes are held back now.
     #[must_use]
     pub fn holds(&self) -> bool {
         self.shared.lock().holds.is_some()

@@ -70,7 +70,7 @@ impl DataStore {
         table.map_err(|error| OpenError::Host(error.to_string()))
     }
 
-    /// Checks fetched bytes and keeps them. A disk that refuses is no reason to stop.
+    /// Checks fetched bytes and keeps them. A disk that refuses is not a reason to stop.
     ///
     /// # Errors
     /// If they are not the search's table.

@@ -172,7 +172,7 @@ impl Link for GrpcLink {
             if size > MAX_SNAPSHOT_BYTES {
                 return Err(LinkError::Refused(format!(
                     "a chain's state takes {size} bytes (expected at most {MAX_SNAPSHOT_BYTES}): \
-                     it is too large for --deterministic on a cluster"
+                     it is too large for a deterministic search on a cluster"
                 )));
             }
             let header = v1::StoreChainHeader {
@@ -352,7 +352,7 @@ pub fn describe(status: &Status) -> String {
     text
 }
 
-/// Tells whether the handshake failed for good: another try meets the same certificate.
+/// Returns whether the handshake failed for good: another try meets the same certificate.
 ///
 /// It has to read the text. With TLS 1.3 a coordinator refuses our certificate by an alert that comes
 /// after our side of the handshake, through h2, which keeps the text of an IO error and drops the

@@ -1,5 +1,5 @@
-//! The worker: runs chains on OS threads and carries what they find to a coordinator. How it gets
-//! there is a [`link::Link`]: gRPC for the cluster, a channel for `learn`.
+//! The worker of a cluster: its session with a coordinator. [`state`] decides, [`session`] drives it
+//! over a [`link::Link`] and the chains, which run on the threads of the library (`rlbayes::chains`).
 
 pub mod chains;
 pub mod data_store;

@@ -1,5 +1,5 @@
-//! The way to a coordinator: join, fetch, exchange, leave. The cluster's is gRPC; `learn` has one
-//! inside its process.
+//! The way to a coordinator: join, fetch, exchange, leave. The real one is gRPC
+//! ([`grpc_link`](crate::grpc_link)); tests have others.
 
 use rlbayes_common::exchange::{Exchange, Hello, Reply, SearchDescription, Snapshot, Welcome};
 use rlbayes_common::ids::ChainId;

@@ -83,7 +83,7 @@ impl Contender {
             .find(|contender| contender.name() == name)
     }
 
-    /// Tells whether it is the printed walk, whatever its table's length.
+    /// Returns whether it is the printed walk, whatever its table's length.
     pub(super) fn is_walk(self) -> bool {
         self.table_rows().is_some()
     }

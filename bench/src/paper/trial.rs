@@ -45,7 +45,7 @@ pub(super) struct Trial {
     pub(super) edges: usize,
     /// How near the best network is to the generating one.
     pub(super) metrics: StructureMetrics,
-    /// How long it took: processor seconds where the system tells.
+    /// How long it took: processor seconds where the system reports them.
     pub(super) seconds: f64,
     /// The best networks on the way.
     pub(super) trajectory: Vec<Milestone>,
@@ -174,17 +174,17 @@ const CLOCK_EVERY: u64 = 64;
 /// evaluations.
 fn run_chains(spec: SearchSpec, problem: &Arc<Problem>, seed: u64, watch: &mut Watch<'_>) -> Spent {
     let share = |all: u64| all / u64::from(CHAINS);
-    let turns = VirtualRun {
+    let run = VirtualRun {
         problem: Arc::clone(problem),
         spec,
         chains: CHAINS,
         seed,
         cooperation: Cooperation::On,
-        episodes: watch.limits.iterations.map_or(u64::MAX, share),
-        evaluations: watch.limits.evaluations.map_or(u64::MAX, share),
+        episodes: watch.limits.iterations.map(share),
+        evaluations: watch.limits.evaluations.map(share),
         target: None,
     };
-    let outcome = virtual_time::run_watched(&turns, watch);
+    let outcome = virtual_time::run_watched(&run, watch);
     Spent {
         iterations: outcome.episodes,
         evaluations: outcome.evaluations,

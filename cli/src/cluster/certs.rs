@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 #[derive(Args, Clone, Debug)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct CertsArgs {
-    /// Folder for the files; those that are there stay
+    /// Folder for the files, without certificates so far
     folder: PathBuf,
     /// Names and addresses of the coordinator; may be given several times [default: localhost,
     /// 127.0.0.1, coordinator]

@@ -58,13 +58,13 @@ pub(crate) struct ResultArgs {
     json: bool,
 }
 
-/// Tells by the exit code whether a coordinator serves, or a worker runs: 0 yes, 3 no.
+/// Checks whether a coordinator serves or a worker runs: exit code 0 if so, 3 if not.
 #[derive(Args, Clone, Debug)]
 #[command(
     after_long_help = "Examples:\n  rlbayes health http://localhost:7400\n  rlbayes health --worker worker1"
 )]
 pub(crate) struct HealthArgs {
-    /// The state folder of a worker on this machine, to ask about it instead
+    /// Checks the worker with this state folder, on this machine, instead of a coordinator
     #[arg(long, value_name = "DIR")]
     worker: Option<PathBuf>,
     /// The coordinator's address, such as http://host:7400 [or RLBAYES_COORDINATOR]
@@ -84,7 +84,7 @@ impl StatusArgs {
         &self.ask
     }
 
-    /// Tells whether JSON is wanted.
+    /// Returns whether JSON is wanted.
     pub(crate) fn is_json(&self) -> bool {
         self.json
     }
@@ -206,7 +206,7 @@ pub(crate) fn health(args: &HealthArgs) -> Result<(), Failure> {
     }
 }
 
-/// Says how much is left of the budgets that there are.
+/// Describes how much is left of each limit of the budget.
 fn budget_left(status: &v1::StatusReply) -> String {
     if status.state == "finished" {
         return String::new();
@@ -224,7 +224,7 @@ fn budget_left(status: &v1::StatusReply) -> String {
     left.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-/// Shows a status to people.
+/// Prints a status as text.
 pub(crate) fn for_people(status: &v1::StatusReply) -> String {
     let time = |seconds: f64| show_time(Duration::try_from_secs_f64(seconds).unwrap_or_default());
     let mut text = String::new();

@@ -18,19 +18,19 @@ pub(crate) struct ConnectArgs {
     /// Certificate of the authority that signed the coordinator's certificate
     #[arg(long, value_name = "FILE")]
     pub(crate) tls_ca: Option<PathBuf>,
-    /// Our own certificate, where the coordinator demands one
+    /// Certificate to present, if the coordinator demands one
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     pub(crate) tls_cert: Option<PathBuf>,
-    /// The key of our own certificate
+    /// The key of that certificate
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     pub(crate) tls_key: Option<PathBuf>,
-    /// The name in the coordinator's certificate, where it is not that of the address
+    /// The name in the coordinator's certificate, if it differs from the name in the address
     #[arg(long, value_name = "NAME")]
     pub(crate) tls_name: Option<String>,
 }
 
 impl ConnectArgs {
-    /// Returns a channel; the connection comes about with the first call.
+    /// Returns a channel; it connects with the first call.
     pub(crate) fn channel(&self, url: &str) -> Result<Channel, Failure> {
         let secure = self.tls_ca.is_some() || url.starts_with("https://");
         let address = if url.contains("://") {
@@ -77,13 +77,13 @@ impl ConnectArgs {
         WithToken::new(token.as_deref()).map_err(Failure::input)
     }
 
-    /// Returns a client for people's calls.
+    /// Returns a client for the commands that people use.
     pub(crate) fn client(&self, url: &str) -> Result<Client, Failure> {
         Ok(client(self.channel(url)?, self.token()?))
     }
 }
 
-/// Says why a call failed.
+/// Returns why a call failed.
 pub(crate) fn failed(url: &str, status: &tonic::Status) -> Failure {
     let message = format!("{url}: {}", describe(status));
     match status.code() {

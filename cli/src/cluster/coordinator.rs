@@ -40,20 +40,20 @@ pub(crate) struct CoordinatorArgs {
     /// The table: CSV or TSV with a header, also gzipped
     #[arg(long, value_name = "FILE")]
     data: PathBuf,
-    /// Where workers connect; port 0 takes a free one
+    /// Address that workers connect to; port 0 picks a free one
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:7400")]
     listen: String,
-    /// Where metrics and the status are served read-only over HTTP
+    /// Address for metrics and status over HTTP, read-only [default: none]
     #[arg(long, value_name = "ADDRESS:PORT")]
     http: Option<String>,
-    /// Folder that keeps the search: after a restart it continues
+    /// Folder that keeps the search: the same command resumes it
     #[arg(long, value_name = "DIR")]
     state: PathBuf,
-    /// Folder for NAME.bif, NAME.json and NAME.svg, renewed when the best improves
+    /// Folder for NAME.bif, NAME.json and NAME.svg, rewritten when the best improves
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// File that gets the address for workers, and at the end that the search is over (see worker
-    /// --coordinator-file)
+    /// File for the coordinator's address, and at the end for a note that the search is over; workers
+    /// read it with --coordinator-file
     #[arg(long, value_name = "FILE")]
     address_file: Option<PathBuf>,
     /// What to do when the search is over: keep serving the result, or exit
@@ -62,16 +62,16 @@ pub(crate) struct CoordinatorArgs {
     /// How long a worker counts as alive without an exchange
     #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "15s")]
     lease: Duration,
-    /// How often a worker reports without a record
+    /// How often a worker reports if it has no new best
     #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "2s")]
     exchange_every: Duration,
-    /// Chains get no rows of others: what cooperation is measured against
+    /// Chains do not get networks of other chains; to measure what cooperation brings
     #[arg(long)]
     no_cooperation: bool,
     /// The true network, to compare the result with
     #[arg(long, value_name = "NET")]
     truth: Option<PathBuf>,
-    /// File with the token that workers and people must present
+    /// File with the token that every caller must present, workers and users alike
     #[arg(long, value_name = "FILE", help_heading = "Security")]
     token_file: Option<PathBuf>,
     /// The coordinator's certificate
@@ -112,7 +112,7 @@ pub(crate) struct CoordinatorArgs {
 pub(crate) enum WhenDone {
     /// The program ends.
     Exit,
-    /// It stays.
+    /// It keeps running.
     Wait,
 }
 
@@ -124,8 +124,8 @@ Examples:
   rlbayes coordinator --data data.csv --state run3 --deterministic --evaluations 100000000
 
 Workers: rlbayes worker --coordinator http://HOST:7400 --token-file token
-A time budget counts time in which workers search. SIGTERM saves and exits with 130; the same
-command continues.";
+A time budget counts only while workers search. SIGTERM saves and exits with 130; the same command
+resumes.";
 
 /// How long a caller may take to prove who it is.
 const HANDSHAKE: Duration = Duration::from_secs(10);

@@ -25,7 +25,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(300);
 pub(crate) struct DrainArgs {
     /// The worker's state folder
     folder: PathBuf,
-    /// How long to wait for its end
+    /// How long to wait until it has ended
     #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "60s")]
     within: Duration,
 }
@@ -49,8 +49,8 @@ pub(crate) fn drain(args: &DrainArgs) -> Result<(), Failure> {
     print("drained\n")
 }
 
-/// Waits until somebody asks the worker with this state folder. What was asked of an earlier one
-/// does not count.
+/// Waits until somebody asks the worker with this state folder to drain. A request to an earlier
+/// one does not count.
 pub(super) async fn requested(state: &Path) {
     let file = state.join(NAME);
     let _ = fs::remove_file(&file);

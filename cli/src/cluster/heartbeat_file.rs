@@ -1,5 +1,5 @@
-//! A worker's sign of life: a file in its state folder whose date says that the program still runs.
-//! Containers and probes read it by `rlbayes health --worker DIR`; a worker has no port to ask.
+//! A worker's heartbeat: a file in its state folder whose date shows that the program still runs.
+//! Containers and probes check it by `rlbayes health --worker DIR`; a worker has no port to ask.
 
 use crate::failure::Failure;
 use std::fs::File;
@@ -9,25 +9,25 @@ use std::time::{Duration, SystemTime};
 
 const NAME: &str = "alive";
 
-/// How often the sign is given.
+/// How often the file is touched.
 const EVERY: Duration = Duration::from_secs(5);
 
 /// How old it may be. A machine that is busy or was paused gets some time.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// Gives the sign for as long as the caller polls this. A disk that refuses is no reason to end.
-pub(super) async fn give_signs(state: &Path) {
+/// Touches the file for as long as the caller polls this. A disk that refuses is not a reason to end.
+pub(super) async fn beat(state: &Path) {
     loop {
         if let Err(error) = touch(&state.join(NAME)) {
-            tracing::debug!(%error, "no sign of life");
+            tracing::debug!(%error, "cannot write the heartbeat file");
         }
         tokio::time::sleep(EVERY).await;
     }
 }
 
-/// Takes the sign away: the worker ends.
+/// Removes the file: the worker ends.
 pub(super) fn end(state: &Path) {
-    // Without it, the sign is too old in half a minute.
+    // If that fails, the file is too old in half a minute.
     let _ = std::fs::remove_file(state.join(NAME));
 }
 
@@ -41,7 +41,7 @@ fn touch(path: &Path) -> io::Result<()> {
     file.set_modified(SystemTime::now())
 }
 
-/// Returns how long ago the worker with this state folder gave its last sign.
+/// Returns the time since the last heartbeat of the worker with this state folder.
 ///
 /// # Errors
 /// If that is too long ago, or it never did.
@@ -51,12 +51,12 @@ pub(super) fn age(state: &Path) -> Result<Duration, Failure> {
     let given = std::fs::metadata(&path)
         .and_then(|about| about.modified())
         .map_err(|error| silent(format!("no worker runs here ({error})")))?;
-    // A sign from the future means that the clock was set back since.
+    // A date in the future means that the clock was set back since.
     let age = given.elapsed().unwrap_or_default();
     if age > LIMIT {
         let seconds = age.as_secs();
         return Err(silent(format!(
-            "the worker's last sign of life is {seconds} s old (expected at most {} s)",
+            "the worker's last heartbeat is {seconds} s old (expected at most {} s)",
             LIMIT.as_secs()
         )));
     }

@@ -59,7 +59,7 @@ impl Shutdown {
         }
     }
 
-    /// Tells whether somebody has asked.
+    /// Returns whether somebody has asked.
     pub(super) fn is_requested(&self) -> bool {
         *self.0.borrow()
     }

@@ -36,25 +36,26 @@ pub(crate) struct WorkerArgs {
     /// The coordinator's address, such as http://host:7400
     #[arg(long, value_name = "URL", required_unless_present = "coordinator_file")]
     coordinator: Option<String>,
-    /// File that holds the coordinator's address; it is waited for
+    /// File with the coordinator's address; the worker waits until it is there
     #[arg(long, value_name = "FILE", conflicts_with = "coordinator")]
     coordinator_file: Option<PathBuf>,
     /// Threads [default: all cores]
     #[arg(long, value_name = "T")]
     threads: Option<u32>,
-    /// Folder that keeps the table and the chains: after a restart they continue
+    /// Folder that keeps the table and the chains: the same command resumes them
     #[arg(long, value_name = "DIR")]
     state: Option<PathBuf>,
-    /// The table itself, so that it need not be fetched; it must be the coordinator's
+    /// A copy of the coordinator's table, so that it need not be fetched
     #[arg(long, value_name = "FILE")]
     data: Option<PathBuf>,
-    /// Memory for everything [default: a quarter of the machine's or the container's]
+    /// Limit on the memory of table, chains and caches [default: a quarter of the machine's or the
+    /// container's]
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     memory: Option<usize>,
     /// How long to keep trying to reach the coordinator [default: for ever]
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     give_up_after: Option<Duration>,
-    /// How often chains are kept in the state folder
+    /// How often chains are saved to the state folder
     #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "10s")]
     checkpoint_every: Duration,
     /// What to do when the search is over: exit, or wait for the next one
@@ -85,7 +86,7 @@ const LOOK_AGAIN: Duration = Duration::from_secs(5);
 pub(crate) fn worker(args: &WorkerArgs) -> Result<(), Failure> {
     let threads = args.threads.unwrap_or_else(machine::cores);
     if threads == 0 {
-        return Err(Failure::input("--threads is at least 1"));
+        return Err(Failure::input("--threads must be at least 1"));
     }
     if threads > MOST_THREADS {
         let message = format!("--threads {threads}: a worker has at most {MOST_THREADS}");
@@ -142,7 +143,7 @@ pub(crate) fn worker(args: &WorkerArgs) -> Result<(), Failure> {
     let ended = block_on(2, async {
         let shutdown = Shutdown::on_signals_or(drain_requested(args))?;
         if let Some(state) = args.state.clone() {
-            tokio::spawn(async move { heartbeat_file::give_signs(&state).await });
+            tokio::spawn(async move { heartbeat_file::beat(&state).await });
         }
         let Some(url) = address(args, shutdown.clone()).await? else {
             return Ok(());
@@ -184,7 +185,7 @@ fn shown(state: Option<&Path>) -> String {
     state.map_or_else(String::new, |path| path.display().to_string())
 }
 
-/// Waits for the coordinator's address; none if told to end before.
+/// Waits for the coordinator's address; none if the worker is to end before.
 async fn address(args: &WorkerArgs, shutdown: Shutdown) -> Result<Option<String>, Failure> {
     let Some(path) = &args.coordinator_file else {
         return Ok(args.coordinator.clone());
@@ -242,8 +243,8 @@ fn failure(url: &str, error: SessionError) -> Failure {
     }
 }
 
-/// Draws this process's number, and finds that of the worker's last one. A disk that refuses is no
-/// reason to end: the next process then can't name this one, and its chains wait for its lease.
+/// Draws this process's number, and finds that of the worker's last one. A disk that refuses is not
+/// a reason to end: the next process then can't name this one, and its chains wait for its lease.
 fn incarnations(state: Option<&Path>) -> (Incarnation, Option<Incarnation>) {
     // The standard library seeds its hashers from the operating system.
     let drawn = std::hash::RandomState::new().build_hasher().finish();
@@ -277,7 +278,7 @@ struct Host {
     folder: Option<ChainFolder>,
     /// Whether the last write failed: logged once, not at every checkpoint.
     refused: bool,
-    /// Whether nothing was logged about the search's end: a waiting worker hears of it again and again.
+    /// Whether nothing was logged about the search's end: a waiting worker is sent it again and again.
     end_is_news: bool,
 }
 
@@ -287,7 +288,7 @@ impl Host {
         if let Some(folder) = &self.folder
             && let Err(error) = folder.clear()
         {
-            tracing::warn!(%error, "the chains of the finished search stay");
+            tracing::warn!(%error, "cannot delete the chains of the finished search");
         }
     }
 
@@ -326,10 +327,12 @@ impl Host {
             Belongs::Here if search.pace == Pace::Free => chains = folder.read(search.nodes, warn),
             Belongs::Here | Belongs::Elsewhere(_) => {
                 if let Err(error) = folder.clear() {
-                    tracing::warn!(%error, "chains of another search stay");
+                    tracing::warn!(%error, "cannot delete the chains of another search");
                 }
             }
-            Belongs::Unknown => folder.set_aside("nothing tells which search it belongs to", warn),
+            Belongs::Unknown => {
+                folder.set_aside("it is not known which search it belongs to", warn)
+            }
         }
         if let Err(error) = folder.begin(&settings) {
             tracing::warn!(%error, "the state cannot be saved; the search continues");
@@ -397,7 +400,7 @@ impl WorkerHost for Host {
         if let Some(folder) = &self.folder
             && let Err(error) = folder.remove(chain)
         {
-            tracing::warn!(%chain, %error, "the checkpoint of a chain that another worker runs stays");
+            tracing::warn!(%chain, %error, "cannot delete the checkpoint of a chain that another worker runs");
         }
     }
 }

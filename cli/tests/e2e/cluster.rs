@@ -1,4 +1,4 @@
-//! A coordinator and its workers where nothing goes wrong: they find what one process finds, say
+//! A coordinator and its workers where nothing goes wrong: they find what one process finds, report
 //! how it is going, and end as scripts expect.
 
 use crate::{PROGRAM, rlbayes, start, start_cluster};
@@ -185,7 +185,7 @@ fn a_worker_whose_coordinator_ended_with_the_search_ends_by_the_address_file() {
     command.arg(&file);
     let worker = Running::of(command);
     cluster.wait_for("a worker", |status| alive(status) == 1);
-    // It has ended before the worker heard of the end.
+    // It has ended before the worker knew of the end.
     cluster.kill_coordinator();
     fs::write(&file, "over\n").unwrap();
     worker.wait(SOON).ok();
@@ -201,8 +201,8 @@ fn a_worker_shows_that_it_lives_and_drains_when_it_is_asked_by_its_folder() {
         rlbayes(["health", "--worker", folder]).code == Some(0)
     });
     cluster.wait_for("it searches", |status| status.evaluations > 0);
-    let said = rlbayes(["drain", folder]).ok();
-    assert_eq!(said.stdout, "drained\n");
+    let drained = rlbayes(["drain", folder]).ok();
+    assert_eq!(drained.stdout, "drained\n");
     let ran = worker.wait(SOON).ok();
     assert!(ran.stderr.contains("asked to drain"), "{ran:?}");
     let status = cluster.wait_for("it has left", |status| {
@@ -314,7 +314,7 @@ pub(crate) fn alive(status: &rlbayes_proto::v1::StatusReply) -> usize {
     status.workers.iter().filter(|worker| worker.alive).count()
 }
 
-/// Returns the objects of a log, one a line.
+/// Returns the objects of a log, one per line.
 fn objects(log: &str) -> Vec<Value> {
     log.lines()
         .map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}")))
@@ -333,8 +333,8 @@ fn a_log_as_json_has_an_object_a_line_with_fields_and_spans() {
     let worker = objects(&worker.wait(SOON).ok().stderr);
     let find = |log: &[Value], message: &str| {
         let found = log.iter().find(|event| {
-            let said = event["fields"]["message"].as_str();
-            said.is_some_and(|said| said.contains(message))
+            let logged = event["fields"]["message"].as_str();
+            logged.is_some_and(|logged| logged.contains(message))
         });
         found
             .unwrap_or_else(|| panic!("no {message:?} in {log:?}"))

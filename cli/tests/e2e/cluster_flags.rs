@@ -240,7 +240,7 @@ fn a_worker_that_waits_takes_part_in_the_next_search_too() {
     let mut worker = cluster.worker_with("worker", &cluster.url(), &["--when-done", "wait"], &[]);
     cluster.wait_for_end();
     wait_until("it knows", SOON, || {
-        worker.said().contains("the search is over")
+        worker.logged().contains("the search is over")
     });
     cluster.kill_coordinator();
     fs::remove_dir_all(cluster.state()).unwrap();
@@ -323,7 +323,7 @@ fn results_that_a_full_disk_refuses_are_written_once_there_is_room() {
     wait_until("it says so", SOON, || {
         cluster
             .coordinator()
-            .said()
+            .logged()
             .contains("the result cannot be written")
     });
     let status = cluster.status().unwrap();
@@ -353,7 +353,9 @@ fn a_worker_that_is_started_again_on_a_full_disk_takes_part() {
     fill(&cluster.path("worker").join("filler"));
     let again = cluster.worker("worker");
     wait_until("it says so", SOON, || {
-        again.said().contains("the worker's number cannot be saved")
+        again
+            .logged()
+            .contains("the worker's number cannot be saved")
     });
     let before = cluster.status().unwrap().exchanges;
     cluster.wait_for("it takes part", |status| {

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use tonic::Code;
 
-/// A search that runs until it is told to stop.
+/// A search that runs until somebody stops it.
 const ENDLESS: [&str; 6] = ["--chains", "4", "--time", "1h", "--when-done", "exit"];
 /// The proven optimum of alarm.csv.
 const OPTIMUM: f64 = -11657.046;
@@ -77,8 +77,8 @@ fn a_worker_killed_at(step: &str) {
 
 /// Returns how many chains a worker has taken up where it had left them.
 fn resumed(worker: &Running) -> usize {
-    let said = worker.said();
-    said.matches("resumes from its checkpoint").count()
+    let logged = worker.logged();
+    logged.matches("resumes from its checkpoint").count()
 }
 
 macro_rules! worker_steps {
@@ -369,8 +369,8 @@ fn a_worker_that_is_cut_off_continues_to_search_and_reports_again() {
     cluster.wait_for("it is back", |status| {
         alive(status) == 1 && status.evaluations > lost.evaluations
     });
-    let said = worker.said();
-    assert!(said.contains("searching without it"), "{said}");
+    let logged = worker.logged();
+    assert!(logged.contains("searching without it"), "{logged}");
     cluster.stop();
     worker.wait(SOON).ok();
     assert!(cluster.coordinator().is_running());
@@ -468,8 +468,8 @@ fn a_journal_that_is_cut_off_is_set_aside_and_workers_rebuild_the_pool() {
         bytes.truncate(8192);
     });
     the_pool_is_rebuilt(&mut cluster);
-    let said = cluster.coordinator().said();
-    assert!(said.contains("journal.redb"), "{said}");
+    let logged = cluster.coordinator().logged();
+    assert!(logged.contains("journal.redb"), "{logged}");
     cluster.stop();
     worker.wait(SOON).ok();
     cluster.check_result();
@@ -496,9 +496,12 @@ fn a_journal_with_a_flipped_bit_is_noticed_and_workers_rebuild_the_pool() {
         }
     });
     the_pool_is_rebuilt(&mut cluster);
-    let said = cluster.coordinator().said();
+    let logged = cluster.coordinator().logged();
     let noticed = ["journal was damaged", "journal.redb"];
-    assert!(noticed.iter().any(|words| said.contains(words)), "{said}");
+    assert!(
+        noticed.iter().any(|words| logged.contains(words)),
+        "{logged}"
+    );
     cluster.stop();
     worker.wait(SOON).ok();
     cluster.check_result();
@@ -542,10 +545,10 @@ fn a_chain_with_a_flipped_bit_and_one_cut_off_are_set_aside_and_start_from_the_p
     let again = cluster.worker("worker");
     cluster.wait_for("it is back", |status| alive(status) == 1);
     wait_until("both are set aside", SOON, || {
-        let said = again.said();
+        let logged = again.logged();
         files[..2]
             .iter()
-            .all(|path| said.contains(path.file_name().unwrap().to_str().unwrap()))
+            .all(|path| logged.contains(path.file_name().unwrap().to_str().unwrap()))
     });
     wait_until("the other two resume", SOON, || resumed(&again) == 2);
     end(&mut cluster, vec![again]);
@@ -614,8 +617,8 @@ fn a_coordinator_whose_disk_is_full_continues_says_so_and_recovers() {
     let worker = cluster.worker("worker");
     let troubled = cluster.wait_for("it says so", |status| !status.trouble.is_empty());
     assert_eq!(troubled.stopped_by, "", "the search continues");
-    let said = cluster.coordinator().said();
-    assert!(said.contains("cannot be saved"), "{said}");
+    let logged = cluster.coordinator().logged();
+    assert!(logged.contains("cannot be saved"), "{logged}");
     fs::remove_file(&filler).unwrap();
     let well = cluster.wait_for("it recovers", |status| {
         status.trouble.is_empty() && status.best_score.is_some()
@@ -653,7 +656,7 @@ fn a_worker_whose_disk_is_full_continues_and_says_so() {
     let disk = SmallDisk::mount(&cluster.path("worker"), "64k");
     let worker = cluster.worker("worker");
     wait_until("it says so", SOON, || {
-        worker.said().contains("cannot be saved") || worker.said().contains("cannot be kept")
+        worker.logged().contains("cannot be saved") || worker.logged().contains("cannot be kept")
     });
     end(&mut cluster, vec![worker]);
     drop(disk);
@@ -679,7 +682,7 @@ fn clocks_that_are_years_apart_do_not_matter() {
         alive(status) == 2 && status.evaluations > 0
     });
     let year = |text: String| text[..4].parse::<u32>().unwrap();
-    let [past, future] = [0, 1].map(|at: usize| year(workers[at].said()));
+    let [past, future] = [0, 1].map(|at: usize| year(workers[at].logged()));
     assert!(future >= past + 19, "{past} and {future}: no clock is off");
     end(&mut cluster, workers.into());
 }
@@ -709,7 +712,7 @@ fn workers_that_join_and_leave_at_random_do_not_hurt() {
             // Whether it has joined or not.
             Some(worker) if next(2) == 0 => killed(worker),
             Some(worker) => {
-                wait_until("it has joined", SOON, || worker.said().contains("joined"));
+                wait_until("it has joined", SOON, || worker.logged().contains("joined"));
                 worker.signal("TERM");
                 worker.wait(SOON).ok();
                 drained += 1;

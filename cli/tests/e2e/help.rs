@@ -23,7 +23,7 @@ fn every_command_shows_an_example() {
 }
 
 #[test]
-fn an_environment_twin_that_is_set_to_nothing_counts_as_not_set() {
+fn an_empty_environment_variable_counts_as_not_set() {
     let ran = |value: &str| {
         PROGRAM
             .command()
@@ -32,9 +32,9 @@ fn an_environment_twin_that_is_set_to_nothing_counts_as_not_set() {
             .output()
             .unwrap()
     };
-    let said = |value| String::from_utf8(ran(value).stderr).unwrap();
-    assert!(said("").contains("no-such-table.csv"), "{}", said(""));
-    assert!(said("x").contains("--score"), "{}", said("x"));
+    let printed = |value| String::from_utf8(ran(value).stderr).unwrap();
+    assert!(printed("").contains("no-such-table.csv"), "{}", printed(""));
+    assert!(printed("x").contains("--score"), "{}", printed("x"));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Messages, connections and descriptors have limits; what does not fit is told in parts, waits, or
+//! Messages, connections and descriptors have limits; what does not fit is sent in parts, waits, or
 //! is refused with a clear word.
 
 use crate::cluster::alive;
@@ -55,11 +55,15 @@ fn chains_that_do_not_fit_one_reply_are_told_in_parts() {
     let mut second = join(2);
     assert_eq!(second.joined.chains.len(), count);
     let mut orders = std::mem::take(&mut second.joined.orders);
-    let mut told = BTreeSet::new();
+    let mut received = BTreeSet::new();
     let mut parts = 0;
-    while told.len() < count {
+    while received.len() < count {
         parts += 1;
-        assert!(parts < 20, "after {parts} parts only {} chains", told.len());
+        assert!(
+            parts < 20,
+            "after {parts} parts only {} chains",
+            received.len()
+        );
         let from_the_pool = orders.iter().filter(|order| {
             matches!(&order.origin, Some(v1::chain_order::Origin::Pool(seeds)) if seeds.best.is_some() && seeds.mate.is_some())
         });
@@ -67,13 +71,13 @@ fn chains_that_do_not_fit_one_reply_are_told_in_parts() {
         let reports = orders.iter().map(|order| order.chain);
         let reports = reports.map(|chain| report(chain, 0, Vec::new(), 10));
         let request = second.request(reports.collect());
-        let before = told.len();
-        told.extend(orders.iter().map(|order| order.chain));
-        assert!(told.len() > before, "nothing new was told");
+        let before = received.len();
+        received.extend(orders.iter().map(|order| order.chain));
+        assert!(received.len() > before, "nothing new was sent");
         orders = second.send(request).unwrap().orders;
     }
     assert!(parts > 3, "{parts}");
-    assert!(orders.is_empty(), "what was reported on is not told again");
+    assert!(orders.is_empty(), "what was reported on is not sent again");
 }
 
 #[test]
@@ -177,7 +181,7 @@ fn a_coordinator_with_few_descriptors_serves_its_worker_among_many_connections()
     let mut coordinator = coordinator_with(&cluster, "-n 300");
     cluster.wait_for("it serves", |_| true);
     wait_until("it says so", SOON, || {
-        coordinator.said().contains("room for few workers")
+        coordinator.logged().contains("room for few workers")
     });
     // More than it may open, and less than twice what it has places for: those are closed in turn.
     let silent: Vec<TcpStream> = (0..320)

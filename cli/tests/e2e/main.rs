@@ -1,4 +1,4 @@
-//! The program from outside, one file a story: what people and scripts may rely on.
+//! The program from outside, one file per story: what people and scripts may rely on.
 
 #![expect(
     clippy::unwrap_used,

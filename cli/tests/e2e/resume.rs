@@ -86,7 +86,7 @@ fn an_interrupted_search_resumes_and_ends_by_its_budget() {
 
     fs::remove_file(&result).unwrap();
     let third = rlbayes(&args).ok();
-    assert!(third.stderr.contains("ended before"), "{third:?}");
+    assert!(third.stderr.contains("already over"), "{third:?}");
     let third = third.json();
     for field in ["score", "edges", "iterations", "evaluations", "stopped_by"] {
         assert_eq!(third[field], second[field], "{field}");
@@ -132,7 +132,7 @@ fn an_interrupt_without_a_state_folder_writes_the_result_too() {
     let mut command = PROGRAM.command();
     command.args(args).stdin(Stdio::null());
     let running = Running::with_settings(command, &[("RLBAYES_LOG", "info")]);
-    wait_until("a record", SOON, || !records(&running.said()).is_empty());
+    wait_until("a record", SOON, || !records(&running.logged()).is_empty());
     let ran = interrupted(running);
     assert_eq!(ran.json()["stopped_by"], "interrupt");
     assert!(result.exists());
@@ -147,8 +147,8 @@ fn a_killed_search_keeps_every_record_that_it_has_told_of() {
     let running = Running::with_settings(killed, &[("RLBAYES_LOG", "info")]);
     wait_for_checkpoint(&state);
     wait_until("a checkpoint after a record", SOON, || {
-        let said = running.said();
-        !records(&said).is_empty() && said.contains("checkpoint")
+        let logged = running.logged();
+        !records(&logged).is_empty() && logged.contains("checkpoint")
     });
     running.signal("KILL");
     let ran = running.wait(SOON);
@@ -308,7 +308,7 @@ fn without_a_journal_chains_of_another_table_are_not_believed() {
         assert!(ran.stderr.contains("holds a search of half"), "{ran:?}");
         assert!(ran.stderr.contains("this one is of alarm"), "{ran:?}");
     }
-    // Where nothing tells what the chains belong to, they are set aside.
+    // If it is not known what the chains belong to, they are set aside.
     fs::remove_file(state.join("chains/search.txt")).unwrap();
     let ran = rlbayes(&args).ok();
     assert!(ran.stderr.contains("0.snap.broken"), "{ran:?}");

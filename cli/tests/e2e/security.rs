@@ -104,13 +104,13 @@ fn a_wrong_token_is_refused_at_once_with_2_and_the_right_one_works() {
     assert_eq!(status()["workers"].as_array().unwrap().len(), 1);
     rlbayes(["stop", &url, "--token-file", right]).ok();
     let ran = worker.wait(SOON).ok();
-    let said = cluster.coordinator().said();
-    for text in [&ran.stderr, &said] {
+    let logged = cluster.coordinator().logged();
+    for text in [&ran.stderr, &logged] {
         assert!(!text.contains("sesame"), "the secret is in a log: {text}");
     }
 }
 
-/// Asks for the services as grpcurl does, and tells whether ours is among them.
+/// Asks for the services as grpcurl does, and returns whether ours is among them.
 fn lists_the_service(url: &str, header: Option<&str>) -> Result<bool, Code> {
     use tonic::transport::Endpoint;
     use tonic_reflection::pb::v1::ServerReflectionRequest;

@@ -7,7 +7,7 @@
 //! including c1, bin 2 those above c1 up to and including c2, the last bin those above the last
 //! cut. Quantile cuts are values of the column, so that no bin is empty; where values repeat there
 //! may be fewer than K bins. Width cuts split the range from the least to the greatest value into
-//! K equal parts; a bin without values is no state.
+//! K equal parts; a bin without values is not a state.
 
 use std::fmt;
 use std::str::FromStr;
@@ -50,7 +50,7 @@ pub enum BinsError {
 }
 
 impl Bins {
-    /// Least number of bins: one bin tells nothing.
+    /// Least number of bins: one bin holds no information.
     pub const MIN: u8 = 2;
     /// Largest number of bins: counts grow with the product of the states of a family.
     pub const MAX: u8 = 64;

@@ -1,5 +1,5 @@
-//! One bit a row for every state of every variable, so that a count is an AND and a population
-//! count: 64 rows a step.
+//! One bit per row for every state of every variable, so that a count is an AND and a population
+//! count: 64 rows per step.
 
 use super::table::Table;
 use crate::ids::NodeIdx;

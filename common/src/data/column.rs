@@ -1,4 +1,4 @@
-//! Collects the cells of one column: one byte a cell while there are few states, one `f64` a cell
+//! Collects the cells of one column: one byte per cell while there are few states, one `f64` per cell
 //! once a column of numbers has too many. The text of the cells is not kept.
 
 use super::bins::Bins;
@@ -244,7 +244,7 @@ fn bin(
         return Err(ColumnError::NotFinite(place));
     }
     let binned = bins.apply(values);
-    // Labels are in order already; bins without values are no states.
+    // Labels are in order already; bins without values are not states.
     let mut occurs = vec![false; binned.labels.len()];
     for &code in &binned.codes {
         occurs[usize::from(code)] = true;

@@ -376,7 +376,7 @@ fn common_bits(a: &[u64], b: &[u64]) -> u32 {
     a.iter().zip(b).map(|(a, b)| (a & b).count_ones()).sum()
 }
 
-/// Tells whether the processor counts bits in one instruction; the portable build target of
+/// Returns whether the processor counts bits in one instruction; the portable build target of
 /// x86-64 does not assume it.
 #[cfg(target_arch = "x86_64")]
 #[inline]

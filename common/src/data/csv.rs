@@ -5,7 +5,7 @@
 //! as missing quoted or not. States of rows that are dropped do not count. How rows are split is
 //! described in `records`, how columns of numbers are treated in `bins` and `column`.
 //!
-//! The file is read once, and memory stays near one byte a cell.
+//! The file is read once, and memory stays near one byte per cell.
 
 use super::bins::Bins;
 use super::column::{CellError, ColumnBuilder, ColumnError};
@@ -34,7 +34,8 @@ pub const MIN_ROWS: usize = 2;
 /// How text is read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoadOptions {
-    /// What stands between cells; if not given, the file's ending tells it, else the header line.
+    /// The delimiter of cells; if not given, it follows from the file's ending, or else is guessed
+    /// from the header line.
     pub delimiter: Option<Delimiter>,
     /// The states of some variables.
     pub schema: Option<DeclaredSchema>,
@@ -61,7 +62,7 @@ impl Default for LoadOptions {
 /// Loads a table from a file.
 ///
 /// # Errors
-/// If the file cannot be read or its text makes no table.
+/// If the file cannot be read or its text is not a table.
 pub fn load_table(path: &Path, options: &LoadOptions) -> Result<(Table, LoadReport), LoadError> {
     let delimiter = options.delimiter.or_else(|| Delimiter::of_path(path));
     read_table(Source::open(path)?, delimiter, options)
@@ -71,7 +72,7 @@ pub fn load_table(path: &Path, options: &LoadOptions) -> Result<(Table, LoadRepo
 /// which bounds and unpacks it.
 ///
 /// # Errors
-/// If the stream fails or its text makes no table.
+/// If the stream fails or its text is not a table.
 ///
 /// ```
 /// use rlbayes_common::data::{LoadOptions, parse_table};

@@ -5,7 +5,7 @@ use crate::ids::NodeIdx;
 use std::borrow::Cow;
 use std::io::{self, Write};
 
-/// Writes a table as CSV with a header: commas, one line a row, columns ordered by name.
+/// Writes a table as CSV with a header: commas, one line per row, columns ordered by name.
 ///
 /// Text is quoted where reading it back would change it: if it is empty, holds a comma, a quote
 /// or a line end, begins or ends with white space, or holds a character that could be taken for

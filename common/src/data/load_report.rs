@@ -36,7 +36,7 @@ pub struct ColumnReport {
 }
 
 impl ColumnReport {
-    /// Tells whether all rows have one value.
+    /// Returns whether all rows have one value.
     #[must_use]
     pub fn is_constant(&self) -> bool {
         self.occurring_states == 1

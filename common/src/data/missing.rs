@@ -67,7 +67,7 @@ impl<'a> MissingMarkers<'a> {
         }
     }
 
-    /// Tells whether a cell of a column is missing.
+    /// Returns whether a cell of a column is missing.
     #[inline]
     pub(crate) fn matches(&self, cell: &[u8], declared: Option<&Variable>) -> bool {
         let suspicious = match cell.first() {

@@ -1,6 +1,6 @@
 //! Splits delimited text into rows of cells with bounded memory.
 //!
-//! The rules: a row ends at LF, CRLF or CR; an empty line is no row; a leading UTF-8 byte-order
+//! The rules: a row ends at LF, CRLF or CR; an empty line is not a row; a leading UTF-8 byte-order
 //! mark is skipped. A cell that begins with a double quote runs to the closing quote, may hold
 //! delimiters and line ends, and writes a quote as two. White space around an unquoted cell is cut
 //! off, that inside quotes is kept. What cells mean, and whether they are UTF-8, is left to others.

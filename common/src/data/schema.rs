@@ -51,7 +51,7 @@ impl Variable {
     /// Makes a variable; the states are put in order.
     ///
     /// # Errors
-    /// If there is no state, a state stands twice, or there are more than [`Self::MAX_STATES`].
+    /// If there is no state, a state is listed twice, or there are more than [`Self::MAX_STATES`].
     pub fn new(name: impl Into<String>, mut states: Vec<String>) -> Result<Self, SchemaError> {
         let name = name.into();
         if name.is_empty() {
@@ -157,7 +157,7 @@ impl Schema {
         self.variables.len()
     }
 
-    /// Tells whether there is no variable.
+    /// Returns whether there is no variable.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.variables.is_empty()

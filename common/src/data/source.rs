@@ -154,7 +154,7 @@ impl Source {
         limit: u64,
     ) -> Result<Self, SourceError> {
         let mut stored = Bounded::new(Box::new(reader) as Box<dyn Read + Send>, limit);
-        // A pipe may hand out single bytes: what tells the format is waited for.
+        // A pipe may hand out single bytes: wait for as many as show the format.
         let mut start = Vec::new();
         stored
             .by_ref()

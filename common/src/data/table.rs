@@ -1,4 +1,4 @@
-//! The discrete table that everything is counted from: column-major, one byte a cell, built once
+//! The discrete table that everything is counted from: column-major, one byte per cell, built once
 //! and then read-only.
 
 use super::schema::Schema;
@@ -144,7 +144,7 @@ impl Table {
         self.schema.variable(node).arity()
     }
 
-    /// Tells whether a column holds one value only; such a variable stays out of the search.
+    /// Returns whether a column holds one value only; such a variable stays out of the search.
     #[must_use]
     pub fn is_constant(&self, node: NodeIdx) -> bool {
         let column = self.column(node);

@@ -85,7 +85,7 @@ impl Pool {
         }
     }
 
-    /// Merges a row; tells whether the pool changed.
+    /// Merges a row; returns whether the pool changed.
     pub fn merge(&mut self, chain: ChainId, found: Found, row: &EliteRow) -> bool {
         let key = self.keying.key(row);
         let rows = self.chains.entry(chain).or_insert_with(|| ChainRows {
@@ -158,7 +158,7 @@ impl Pool {
         self.overall.rows.iter().map(|(_, row)| row)
     }
 
-    /// Merges a row of no chain in particular: it counts among the best over all chains. Tells
+    /// Merges a row of no chain in particular: it counts among the best over all chains. Returns
     /// whether the pool changed.
     pub fn merge_overall(&mut self, row: &EliteRow) -> bool {
         self.overall.merge(self.keying.key(row), row)
@@ -176,7 +176,7 @@ impl Pool {
         self.keyed_rows().len()
     }
 
-    /// Tells whether there is no row.
+    /// Returns whether there is no row.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.overall.rows.is_empty()

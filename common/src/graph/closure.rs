@@ -50,7 +50,7 @@ impl Closure {
         }
     }
 
-    /// Tells whether a directed path of at least one edge leads from `start` to `goal`, as of the
+    /// Returns whether a directed path of at least one edge leads from `start` to `goal`, as of the
     /// last sweep.
     #[must_use]
     #[inline]
@@ -60,7 +60,7 @@ impl Closure {
         self.descendants[start.index() * self.words + goal / 64] >> (goal % 64) & 1 == 1
     }
 
-    /// Tells whether a path of at least two edges leads from a parent to its child, as of the last
+    /// Returns whether a path of at least two edges leads from a parent to its child, as of the last
     /// sweep: turning the edge round would then close a cycle.
     #[must_use]
     #[inline]

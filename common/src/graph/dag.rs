@@ -99,7 +99,7 @@ impl Dag {
     /// Makes a graph from its edges.
     ///
     /// # Errors
-    /// If an edge stands twice or closes a cycle with the ones before it.
+    /// If an edge is listed twice or closes a cycle with the ones before it.
     pub fn from_edges(
         n: usize,
         edges: impl IntoIterator<Item = (NodeIdx, NodeIdx)>,
@@ -131,7 +131,7 @@ impl Dag {
         &self.children[node.index()]
     }
 
-    /// Tells whether the edge is there.
+    /// Returns whether the edge is there.
     #[must_use]
     #[inline]
     pub fn has_edge(&self, from: NodeIdx, to: NodeIdx) -> bool {
@@ -162,7 +162,7 @@ impl Dag {
         self.place[node.index()] as usize
     }
 
-    /// Tells whether adding the edge would close a cycle: one comparison when the maintained
+    /// Returns whether adding the edge would close a cycle: one comparison when the maintained
     /// order already agrees with it, else a walk over the nodes between the two.
     #[must_use]
     #[inline]
@@ -170,7 +170,7 @@ impl Dag {
         self.place(from) >= self.place(to) && self.reaches(to, from, reach)
     }
 
-    /// Tells whether turning the edge `from -> to` round would close a cycle, that is, whether
+    /// Returns whether turning the edge `from -> to` round would close a cycle, that is, whether
     /// another path leads from `from` to `to`.
     #[must_use]
     pub fn reversal_closes_cycle(
@@ -192,7 +192,7 @@ impl Dag {
         self.walk_to(to, limit, reach)
     }
 
-    /// Tells whether a directed path leads from `start` to `goal` (a node reaches itself).
+    /// Returns whether a directed path leads from `start` to `goal` (a node reaches itself).
     #[must_use]
     pub fn reaches(&self, start: NodeIdx, goal: NodeIdx, reach: &mut ReachScratch) -> bool {
         if start == goal {

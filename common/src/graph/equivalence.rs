@@ -131,7 +131,7 @@ impl Cpdag {
         &self.undirected
     }
 
-    /// Tells how two nodes are joined.
+    /// Returns how two nodes are joined.
     #[must_use]
     pub fn joined(&self, a: NodeIdx, b: NodeIdx) -> Joined {
         if self.directed.contains(&(a, b)) {

@@ -7,7 +7,7 @@ use super::text::excerpt;
 use crate::ids::NodeIdx;
 use crate::network::NamedDag;
 
-/// Tells whether a CSV text is a matrix: its second line ends with as many zeros and ones as
+/// Returns whether a CSV text is a matrix: its second line ends with as many zeros and ones as
 /// there are rows.
 pub(super) fn looks_like_one(text: &str) -> bool {
     let mut lines = records(text);

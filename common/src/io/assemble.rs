@@ -14,7 +14,7 @@ use thiserror::Error;
 /// What a file declares that is not a network.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum ContentError {
-    /// A variable's states are wrong, or a variable stands twice.
+    /// A variable's states are wrong, or a variable is declared twice.
     #[error("{0}")]
     Schema(#[from] SchemaError),
     /// A variable declares another number of states than it lists.
@@ -44,8 +44,8 @@ pub enum ContentError {
         /// The parent.
         parent: String,
     },
-    /// A parent stands twice.
-    #[error("the parent {parent:?} of {variable:?} stands twice")]
+    /// A parent is listed twice.
+    #[error("the parent {parent:?} of {variable:?} is listed twice")]
     DuplicateParent {
         /// The child.
         variable: String,

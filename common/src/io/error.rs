@@ -28,7 +28,7 @@ pub enum ReadError {
         /// The line.
         line: usize,
     },
-    /// Neither the name nor the content tells the format.
+    /// Neither the name nor the content shows the format.
     #[error(
         "the format is unknown: expected a file ending such as .bif, .xml, .json, .csv or .txt, or content in one of these formats"
     )]

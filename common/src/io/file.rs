@@ -1,5 +1,5 @@
-//! The entry points: bytes or a file to a network and a network to bytes. The only place of the
-//! crate's formats that opens a file; size limits and compression are handled here.
+//! The entry points: bytes or a file to a network and a network to bytes. The formats
+//! themselves see text only; size limits and compression are handled here.
 
 use super::error::{ReadError, WriteError};
 use super::format::Format;
@@ -24,7 +24,7 @@ pub struct WriteOptions<'a> {
     pub truth: Option<&'a NamedDag>,
 }
 
-/// Reads a network from a file, gzipped or not; the ending tells the format, else the content.
+/// Reads a network from a file, gzipped or not; the format follows from the ending, or else from the content.
 ///
 /// # Errors
 /// If the file can't be read, is too large, or holds no network.
@@ -40,7 +40,7 @@ pub fn read_network(path: impl AsRef<Path>) -> Result<NetworkFile, ReadError> {
     })
 }
 
-/// Reads a network from bytes, gzipped or not; without a format the content tells it.
+/// Reads a network from bytes, gzipped or not; if no format is given, it follows from the content.
 ///
 /// # Errors
 /// If the bytes are too many once decompressed, or hold no network.

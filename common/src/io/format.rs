@@ -19,7 +19,7 @@ pub enum Format {
     Json,
     /// A picture; written only.
     Svg,
-    /// `from,to` lines; reading tells an adjacency matrix by its content.
+    /// `from,to` lines; a reader recognises an adjacency matrix by its content.
     Csv,
     /// A square matrix of 0 and 1 with names; read only.
     Adjacency,
@@ -35,7 +35,7 @@ pub enum Format {
 pub struct UnknownEnding(pub String);
 
 impl Format {
-    /// Tells the format from a file's ending; a final `.gz` does not count.
+    /// Returns the format of a file's ending; a final `.gz` does not count.
     ///
     /// ```
     /// use rlbayes_common::io::Format;
@@ -66,7 +66,7 @@ impl Format {
         }
     }
 
-    /// Tells the format from the text's beginning, if it is one that can be read.
+    /// Returns the format that the text's beginning shows, if it is one that can be read.
     pub(super) fn sniff(text: &str) -> Option<Self> {
         let start = skip_comments(text);
         if start.starts_with('<') {

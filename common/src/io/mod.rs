@@ -1,4 +1,4 @@
-//! Network files: reading and writing Bayesian networks, one format a file.
+//! Network files: reading and writing Bayesian networks, one format per file.
 //!
 //! A reader takes text and returns a [`NetworkFile`](crate::network::NetworkFile); a writer takes
 //! one and returns bytes. Only `file.rs` opens files; writing them is left to the caller (see [`crate::files`]).

@@ -1,4 +1,4 @@
-//! Lists of names, one a line, separated by commas: what constraint files hold.
+//! Lists of names, one list per line, separated by commas: what constraint files hold.
 
 use super::csv_lines::records;
 use super::error::ReadError;

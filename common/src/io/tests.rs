@@ -266,7 +266,7 @@ fn wrong_edge_lists_are_explained() {
         ),
         ("a,b\n,c\n", "line 2: expected two names"),
         ("a,b\nb,c\nc,a\n", "the network has a cycle"),
-        ("a,b\na,b\n", "stands twice"),
+        ("a,b\na,b\n", "is listed twice"),
         ("a,a\n", "leads from a node to itself"),
         ("", "the file holds no node"),
         ("from,to\n", "the file holds no node"),

@@ -42,7 +42,7 @@ impl LogScore {
     /// The least difference that counts: gains at or below it count as none.
     pub const MIN_GAIN: f64 = 1e-9;
 
-    /// Tells whether this score is better than another by more than [`Self::MIN_GAIN`]. What is not
+    /// Returns whether this score is better than another by more than [`Self::MIN_GAIN`]. What is not
     /// better may still be larger: use the order to sort, and this to decide whether to change.
     #[must_use]
     #[inline]

@@ -54,7 +54,7 @@ impl ScoreName {
         }
     }
 
-    /// Tells whether equivalent networks have equal scores.
+    /// Returns whether equivalent networks have equal scores.
     #[must_use]
     pub const fn is_score_equivalent(self) -> bool {
         !matches!(self, Self::K2)

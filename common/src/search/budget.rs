@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_best_that_is_ahead_of_the_count_is_no_stagnation() {
+    fn a_best_that_is_ahead_of_the_count_is_not_stagnation() {
         let budget = Budget {
             stagnation: Some(Stagnation::Evaluations(40)),
             ..Budget::default()

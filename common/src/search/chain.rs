@@ -29,7 +29,7 @@ pub trait Chain: Send {
     /// Returns what every chain has, to be changed.
     fn core_mut(&mut self) -> &mut ChainCore;
 
-    /// Tells whether the chain wants seeds: it is time to meet others, or its best has not improved
+    /// Returns whether the chain wants seeds: it is time to meet others, or its best has not improved
     /// for long.
     fn wants_seeds(&self) -> bool {
         false
@@ -177,7 +177,7 @@ impl ChainCore {
         self.best.as_ref()
     }
 
-    /// Keeps a row as the best if its score is better, and tells whether it was.
+    /// Keeps a row as the best if its score is better, and returns whether it was.
     pub fn offer(&mut self, score: LogScore, row: impl FnOnce() -> EliteRow) -> bool {
         let better = self
             .best
@@ -215,7 +215,7 @@ impl ChainCore {
         self.best_is_new = self.best.is_some();
     }
 
-    /// Tells whether the best row is one that was not handed over yet.
+    /// Returns whether the best row is one that was not handed over yet.
     #[must_use]
     pub fn has_record(&self) -> bool {
         self.best_is_new

@@ -298,33 +298,33 @@ impl Constraints {
         self.max_parents
     }
 
-    /// Tells whether the edge may ever be there.
+    /// Returns whether the edge may ever be there.
     #[must_use]
     #[inline]
     pub fn is_allowed(&self, from: NodeIdx, to: NodeIdx) -> bool {
         self.allowed[to.index() * self.words + from.index() / 64] >> (from.index() % 64) & 1 == 1
     }
 
-    /// Tells whether the edge must be there.
+    /// Returns whether the edge must be there.
     #[must_use]
     #[inline]
     pub fn is_required(&self, from: NodeIdx, to: NodeIdx) -> bool {
         self.required.has_edge(from, to)
     }
 
-    /// Tells whether the constraints (not acyclicity) let `dag` gain the edge.
+    /// Returns whether the constraints (not acyclicity) let `dag` gain the edge.
     #[must_use]
     pub fn may_add(&self, dag: &Dag, from: NodeIdx, to: NodeIdx) -> bool {
         self.is_allowed(from, to) && dag.parents(to).len() < self.max_parents
     }
 
-    /// Tells whether the constraints let the edge be turned round.
+    /// Returns whether the constraints let the edge be turned round.
     #[must_use]
     pub fn may_reverse(&self, dag: &Dag, from: NodeIdx, to: NodeIdx) -> bool {
         !self.is_required(from, to) && self.may_add(dag, to, from)
     }
 
-    /// Tells whether a whole network keeps the constraints.
+    /// Returns whether a whole network keeps the constraints.
     #[must_use]
     pub fn hold_for(&self, dag: &Dag) -> bool {
         dag.nodes() == self.nodes()
@@ -336,7 +336,7 @@ impl Constraints {
             && NodeIdx::all(dag.nodes()).all(|node| dag.parents(node).len() <= self.max_parents)
     }
 
-    /// Tells whether the network of the required edges is the only one that keeps the constraints:
+    /// Returns whether the network of the required edges is the only one that keeps the constraints:
     /// a table of one column, columns that are all constant, or every other edge forbidden.
     #[must_use]
     pub fn leave_no_choice(&self) -> bool {

@@ -70,7 +70,7 @@ impl Operation {
         }
     }
 
-    /// Tells whether the operation can be carried out.
+    /// Returns whether the operation can be carried out.
     #[must_use]
     pub fn is_legal(self, dag: &Dag, constraints: &Constraints, reach: &mut ReachScratch) -> bool {
         match self {

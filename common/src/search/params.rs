@@ -37,12 +37,12 @@ pub(crate) trait SearchParams {
         1
     }
 
-    /// Tells whether chains take rows of others; else they only report.
+    /// Returns whether chains take rows of others; else they only report.
     fn takes_seeds(&self) -> bool {
         false
     }
 
-    /// Tells whether chains take nothing but gaining toggles, so that hopeless ones need not be
+    /// Returns whether chains take nothing but gaining toggles, so that hopeless ones need not be
     /// counted.
     fn takes_only_gains(&self) -> bool {
         false
@@ -219,7 +219,7 @@ pub(crate) mod check {
 }
 
 impl SearchSpec {
-    /// Tells whether chains of the search take rows of others; the rest only report.
+    /// Returns whether chains of the search take rows of others; the rest only report.
     #[must_use]
     pub fn takes_seeds(&self) -> bool {
         self.params().takes_seeds()

@@ -108,7 +108,7 @@ impl Position {
         self.before.iter().map(|family| family.node())
     }
 
-    /// Adds an edge if that is legal, and tells whether it was.
+    /// Adds an edge if that is legal, and returns whether it was.
     pub fn add(&mut self, from: NodeIdx, to: NodeIdx, evaluator: &Evaluator) -> bool {
         let legal = evaluator.constraints().may_add(&self.dag, from, to)
             && self.dag.add_edge_with(from, to, &mut self.reach).is_ok();
@@ -119,7 +119,7 @@ impl Position {
         legal
     }
 
-    /// Removes an edge if that is legal, and tells whether it was.
+    /// Removes an edge if that is legal, and returns whether it was.
     pub fn remove(&mut self, from: NodeIdx, to: NodeIdx, evaluator: &Evaluator) -> bool {
         let legal = !evaluator.constraints().is_required(from, to)
             && self.dag.remove_edge(from, to).is_ok();
@@ -130,7 +130,7 @@ impl Position {
         legal
     }
 
-    /// Turns an edge round if that is legal, and tells whether it was.
+    /// Turns an edge round if that is legal, and returns whether it was.
     pub fn reverse(&mut self, from: NodeIdx, to: NodeIdx, evaluator: &Evaluator) -> bool {
         if !self.dag.has_edge(from, to)
             || !evaluator.constraints().may_reverse(&self.dag, from, to)
@@ -264,7 +264,7 @@ impl Position {
         Ok(())
     }
 
-    /// Takes the one operation that gains most; tells whether there was one.
+    /// Takes the one operation that gains most; returns whether there was one.
     ///
     /// # Errors
     /// If the budget is used up.
@@ -283,7 +283,7 @@ impl Position {
         Ok(true)
     }
 
-    /// Carries an operation out if it is legal, and tells whether it was.
+    /// Carries an operation out if it is legal, and returns whether it was.
     pub fn apply(&mut self, operation: Operation, evaluator: &Evaluator) -> bool {
         match operation {
             Operation::Add(from, to) => self.add(from, to, evaluator),
@@ -338,7 +338,7 @@ impl Position {
         }
     }
 
-    /// Tells whether all benefit vectors are up to date.
+    /// Returns whether all benefit vectors are up to date.
     #[must_use]
     pub fn is_fresh(&self) -> bool {
         self.changed.is_empty()

@@ -135,7 +135,7 @@ impl Evaluator {
         &self.problem.constraints
     }
 
-    /// Tells whether equivalent networks have equal scores.
+    /// Returns whether equivalent networks have equal scores.
     #[must_use]
     pub fn is_score_equivalent(&self) -> bool {
         self.problem.is_score_equivalent

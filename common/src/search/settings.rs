@@ -14,7 +14,7 @@ pub enum SettingsError {
     #[error("the search lacks its setting \"{0}\"")]
     Missing(&'static str),
     /// A setting can't have that value.
-    #[error("the setting \"{name}\" is {value}")]
+    #[error("the setting \"{name}\" cannot be {value}")]
     Value {
         /// Which one.
         name: &'static str,

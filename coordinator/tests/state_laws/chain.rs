@@ -139,7 +139,7 @@ impl Chain {
         self.tells_best = true;
     }
 
-    /// Takes an answer; tells whether the chain is still this worker's.
+    /// Takes an answer; returns whether the chain is still this worker's.
     pub(crate) fn take(&mut self, answer: Answer) -> bool {
         match answer {
             Answer::Continue { seeds, snapshot } => {

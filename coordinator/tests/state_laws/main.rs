@@ -48,7 +48,7 @@ fn op() -> impl Strategy<Value = Op> {
 
 /// The evaluations and digests of the pool (what chains hold, what all hold) at the beginning of a
 /// round.
-type Standings = BTreeMap<u64, (u64, u64, u64)>;
+type RoundStarts = BTreeMap<u64, (u64, u64, u64)>;
 
 fn digest(value: &impl std::fmt::Debug) -> u64 {
     let mut hasher = DefaultHasher::new();
@@ -56,31 +56,31 @@ fn digest(value: &impl std::fmt::Debug) -> u64 {
     hasher.finish()
 }
 
-fn note(world: &World, standings: &mut Standings) {
+fn note(world: &World, starts: &mut RoundStarts) {
     let pool = world.state.pool();
-    let standing = (
+    let start = (
         world.state.counters().evaluations,
         digest(&pool.rows_by_chain().collect::<Vec<_>>()),
         digest(&pool.overall().collect::<Vec<_>>()),
     );
     let round = world.state.round().0;
-    let known = *standings.entry(round).or_insert(standing);
-    assert_eq!(known, standing, "round {round} began with another pool");
+    let known = *starts.entry(round).or_insert(start);
+    assert_eq!(known, start, "round {round} began with another pool");
 }
 
 /// What every round begins with where one worker runs all chains and nothing goes wrong.
-fn undisturbed() -> Standings {
+fn undisturbed() -> RoundStarts {
     let mut world = World::new(Pace::Lockstep);
-    let mut standings = Standings::new();
+    let mut starts = RoundStarts::new();
     while world.state.round().0 <= ROUNDS {
-        note(&world, &mut standings);
+        note(&world, &mut starts);
         for draw in 0..u64::from(CHAINS) {
             world.run(Op::Work(0, draw));
         }
         world.run(Op::Call(0));
         world.deliver_all();
     }
-    standings
+    starts
 }
 
 /// The search is stopped in the middle of whatever is under way, a worker is killed or drained, and
@@ -145,19 +145,19 @@ proptest! {
         half_a_round in 0..u64::from(CHAINS),
     ) {
         thread_local! {
-            static UNDISTURBED: Standings = undisturbed();
+            static UNDISTURBED: RoundStarts = undisturbed();
         }
-        let mut standings = UNDISTURBED.with(Clone::clone);
+        let mut starts = UNDISTURBED.with(Clone::clone);
         let mut world = World::new(Pace::Lockstep);
         for op in ops {
             world.run(op);
-            note(&world, &mut standings);
+            note(&world, &mut starts);
         }
         let before = world.state.round().0;
         world.calm_down();
         for _ in 0..12 {
             world.calm_turn();
-            note(&world, &mut standings);
+            note(&world, &mut starts);
         }
         prop_assert!(world.state.round().0 >= before + 2, "stuck in round {}", before);
         prop_assert!(world.state.round().0 <= ROUNDS);
@@ -169,7 +169,7 @@ proptest! {
         let under_way = world.state.round().0;
         end(&mut world, lost);
         prop_assert_eq!(world.state.round().0, under_way + 1, "the round was not finished");
-        note(&world, &mut standings);
+        note(&world, &mut starts);
     }
 
     #[test]

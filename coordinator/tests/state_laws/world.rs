@@ -11,7 +11,6 @@ use rlbayes_common::elite::{EliteRow, Keying};
 use rlbayes_common::exchange::{
     Answer, ChainReport, Exchange, Hello, Reply, SearchDescription, Snapshot, Welcome,
 };
-use rlbayes_common::graph::StructureKey;
 use rlbayes_common::ids::{ChainId, Incarnation, Seed, WorkerId};
 use rlbayes_common::score::{LogScore, ScoreSpec};
 use rlbayes_common::search::{Budget, NamedConstraints, SearchSpec, StoppedBy};
@@ -20,6 +19,7 @@ use rlbayes_proto::convert::{
     order_to_wire, reply_from_wire, reply_to_wire, row_from_wire,
 };
 use rlbayes_proto::{PROTOCOL_VERSION, v1};
+use rlbayes_tests::{AcknowledgedRows, missing_rows};
 use rlbayes_worker::grpc_link::joined_from_wire;
 use rlbayes_worker::link::LinkError;
 use rlbayes_worker::state as session;
@@ -29,8 +29,6 @@ use std::time::Duration;
 
 pub(crate) const WORKERS: usize = 3;
 pub(crate) const CHAINS: u32 = 5;
-/// Rows that the pool keeps over all chains.
-const OVERALL: usize = 64;
 /// Orders that fit a welcome; the others come with replies.
 const WELCOME_ORDERS: usize = 3;
 
@@ -130,7 +128,7 @@ pub(crate) struct World {
     come_back: bool,
     /// What laws speak of.
     shown: Option<LogScore>,
-    acknowledged: BTreeMap<StructureKey, EliteRow>,
+    acknowledged: AcknowledgedRows,
     total: u64,
 }
 
@@ -147,7 +145,7 @@ impl World {
             calls: 0,
             come_back: true,
             shown: None,
-            acknowledged: BTreeMap::new(),
+            acknowledged: AcknowledgedRows::default(),
             total: 0,
         }
     }
@@ -227,7 +225,7 @@ impl World {
         self.state = State::new(plan(self.pace));
         self.start_coordinator();
         self.shown = None;
-        self.acknowledged.clear();
+        self.acknowledged = AcknowledgedRows::default();
         for worker in &mut self.workers {
             worker.reported.clear();
         }
@@ -440,11 +438,7 @@ impl World {
                     })
                 });
             for (_, row) in report.finds.iter().filter(|_| taken) {
-                let key = Keying::ByClass.key(row);
-                let known = self.acknowledged.entry(key).or_insert_with(|| row.clone());
-                if known.score < row.score {
-                    *known = row.clone();
-                }
+                self.acknowledged.add(row);
             }
         }
     }
@@ -454,7 +448,7 @@ impl World {
         let best = self.state.pool().best().map(|row| row.score);
         assert!(best >= self.shown, "{best:?} after {:?}", self.shown);
         self.shown = best;
-        let missing = self.missing(self.acknowledged.values());
+        let missing = self.acknowledged.missing_from(self.state.pool()).len();
         assert_eq!(missing, 0, "acknowledged rows are missing");
         let total = self.state.counters().evaluations;
         let mut done: BTreeMap<(Incarnation, ChainId), u64> = BTreeMap::new();
@@ -471,21 +465,7 @@ impl World {
 
     /// Returns how many rows the pool does not hold, though it is not full of better ones.
     pub(crate) fn missing<'a>(&self, rows: impl Iterator<Item = &'a EliteRow>) -> usize {
-        let pool = self.state.pool();
-        let held: BTreeMap<StructureKey, LogScore> = pool
-            .rows()
-            .into_iter()
-            .map(|row| (Keying::ByClass.key(row), row.score))
-            .collect();
-        let overall: Vec<LogScore> = pool.overall().map(|row| row.score).collect();
-        let least = overall.iter().min().copied();
-        let missing = rows.filter(|row| {
-            let score = held.get(&Keying::ByClass.key(row));
-            let is_held = score.is_some_and(|score| *score >= row.score);
-            let is_beaten = overall.len() >= OVERALL && least >= Some(row.score);
-            !is_held && !is_beaten
-        });
-        missing.count()
+        missing_rows(rows, self.state.pool()).len()
     }
 
     /// Free-running, what the chains of a worker have reported has arrived.

@@ -269,8 +269,8 @@ pub fn order_to_wire(order: &ChainOrder) -> v1::ChainOrder {
     v1::ChainOrder {
         chain: order.chain.0,
         sequence: order.sequence,
-        evaluations: (order.evaluations != u64::MAX).then_some(order.evaluations),
-        iterations: (order.iterations != u64::MAX).then_some(order.iterations),
+        evaluations: order.evaluations,
+        iterations: order.iterations,
         origin: Some(match &order.origin {
             Origin::Start => Wire::Start(v1::StartOrigin {}),
             Origin::Pool(seeds) => Wire::Pool(seeds_to_wire(seeds)),
@@ -303,8 +303,8 @@ pub fn order_from_wire(order: &v1::ChainOrder, nodes: usize) -> Result<ChainOrde
     Ok(ChainOrder {
         chain: ChainId(order.chain),
         sequence: order.sequence,
-        evaluations: order.evaluations.unwrap_or(u64::MAX),
-        iterations: order.iterations.unwrap_or(u64::MAX),
+        evaluations: order.evaluations,
+        iterations: order.iterations,
         origin,
     })
 }

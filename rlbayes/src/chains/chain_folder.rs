@@ -1,4 +1,4 @@
-//! Chains on disk: one snapshot a file, by write and rename, and a note that says which search they
+//! Chains on disk: one file per snapshot, by write and rename, and a note about which search they
 //! belong to. A file that can't be read is set aside.
 
 use crate::identity::{Difference, Settings, difference};
@@ -27,7 +27,7 @@ pub enum Belongs {
     Here,
     /// Another search's, and what differs.
     Elsewhere(Difference),
-    /// Nothing tells.
+    /// It is not known.
     Unknown,
 }
 
@@ -49,7 +49,7 @@ impl ChainFolder {
         })
     }
 
-    /// Tells whose chains there are.
+    /// Returns which search the chains belong to.
     #[must_use]
     pub fn belongs_to(&self, settings: &[(String, String)]) -> Belongs {
         match self.noted() {
@@ -65,7 +65,7 @@ impl ChainFolder {
         self.folder.join("search.txt")
     }
 
-    /// Returns the settings of the search that the chains belong to, if a note tells them.
+    /// Returns the settings of the search that the chains belong to, if there is a note of them.
     #[must_use]
     pub fn noted(&self) -> Option<Settings> {
         let text = fs::read_to_string(self.note()).ok()?;
@@ -155,7 +155,7 @@ impl ChainFolder {
     /// Removes a chain.
     ///
     /// # Errors
-    /// If the disk refuses; one that is not there is no problem.
+    /// If the disk refuses; one that is not there is not a problem.
     pub fn remove(&self, chain: ChainId) -> io::Result<()> {
         match fs::remove_file(self.path(chain)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),

@@ -30,7 +30,7 @@ impl ChainMaker {
         chain
     }
 
-    /// Goes on with a stored chain; one that does not fit starts anew.
+    /// Resumes a stored chain; one that does not fit starts anew.
     #[must_use]
     pub fn resume(&self, id: ChainId, saved: &SavedChain, seeds: Option<Seeds>) -> Box<dyn Chain> {
         match self.spec.resume(&self.problem, id, self.ladder, saved) {

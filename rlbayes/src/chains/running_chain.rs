@@ -38,7 +38,7 @@ pub struct RunningChain {
     sequence: u64,
     /// What the chain had done when it was taken over.
     base: ChainCounters,
-    most_iterations: u64,
+    most_iterations: Option<u64>,
     status: ChainStatus,
     snapshot_wanted: bool,
     last_report: Option<Duration>,
@@ -58,11 +58,15 @@ impl RunningChain {
     #[must_use]
     pub fn new(mut chain: Box<dyn Chain>, order: &ChainOrder, settings: SliceSettings) -> Self {
         let base = counters(chain.as_ref());
-        let most = base.evaluations.saturating_add(order.evaluations);
-        chain.core_mut().evaluator.set_limit(most);
+        if let Some(more) = order.evaluations {
+            let most = base.evaluations.saturating_add(more);
+            chain.core_mut().evaluator.set_limit(most);
+        }
         Self {
             id: order.chain,
-            most_iterations: base.iterations.saturating_add(order.iterations),
+            most_iterations: order
+                .iterations
+                .map(|more| base.iterations.saturating_add(more)),
             chain,
             settings,
             sequence: order.sequence,
@@ -81,7 +85,7 @@ impl RunningChain {
         self.id
     }
 
-    /// Tells whether it can run a slice now.
+    /// Returns whether it can run a slice now.
     #[must_use]
     pub fn is_ready(&self) -> bool {
         self.stage == Stage::Ready && self.status == ChainStatus::Running
@@ -93,7 +97,7 @@ impl RunningChain {
         self.chain.core().evaluator.evaluations()
     }
 
-    /// Tells whether it will never run again here.
+    /// Returns whether it will never run again here.
     #[must_use]
     pub fn is_stopped(&self) -> bool {
         self.stage == Stage::Stopped
@@ -119,7 +123,7 @@ impl RunningChain {
                     break;
                 }
             }
-            if chain.core().iterations >= self.most_iterations {
+            if is_reached(chain.core().iterations, self.most_iterations) {
                 self.status = ChainStatus::OutOfIterations;
                 return;
             }
@@ -140,12 +144,12 @@ impl RunningChain {
                 return;
             }
         }
-        if chain.core().iterations >= self.most_iterations {
+        if is_reached(chain.core().iterations, self.most_iterations) {
             self.status = ChainStatus::OutOfIterations;
         }
     }
 
-    /// Tells whether a report should leave now.
+    /// Returns whether a report should leave now.
     #[must_use]
     pub fn is_report_due(&self, now: Duration) -> bool {
         if self.stage != Stage::Ready {
@@ -221,7 +225,7 @@ impl RunningChain {
         self.snapshot_wanted = true;
     }
 
-    /// Takes an answer; tells whether the chain is still this worker's.
+    /// Takes an answer; returns whether the chain is still this worker's.
     pub fn take(&mut self, answer: Answer) -> bool {
         match answer {
             Answer::Continue { seeds, snapshot } => {
@@ -241,6 +245,10 @@ impl RunningChain {
             Answer::Revoke => false,
         }
     }
+}
+
+fn is_reached(iterations: u64, limit: Option<u64>) -> bool {
+    limit.is_some_and(|limit| iterations >= limit)
 }
 
 fn counters(chain: &dyn Chain) -> ChainCounters {
@@ -276,8 +284,8 @@ mod tests {
         let order = ChainOrder {
             chain: ChainId(0),
             sequence: 0,
-            evaluations: u64::MAX,
-            iterations: u64::MAX,
+            evaluations: None,
+            iterations: None,
             origin: Origin::Start,
         };
         let settings = SliceSettings {

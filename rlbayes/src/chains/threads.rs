@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 /// Where chain threads post their reports: a bounded channel. When it is full, a free-running chain
 /// keeps its rows until the next report; a lockstep chain waits.
 pub trait ReportSink: Clone + Send + 'static {
-    /// Posts a report, and waits for room; tells whether anybody is there to take it.
+    /// Posts a report, and waits for room; returns whether anybody is there to take it.
     fn post(&self, report: ChainReport) -> bool;
 
     /// Posts a report if there is room.
@@ -263,7 +263,7 @@ impl<S: ReportSink> Work<S> {
             .collect()
     }
 
-    /// Posts a chain's report; tells whether anybody is there to take it.
+    /// Posts a chain's report; returns whether anybody is there to take it.
     fn post(&mut self, at: usize) -> bool {
         let report = self.chains[at].report(self.begun.elapsed());
         if self.pace == Pace::Lockstep {
@@ -282,7 +282,7 @@ impl<S: ReportSink> Work<S> {
         }
     }
 
-    /// Takes what has come; waits where there is nothing else to do. Tells whether to continue.
+    /// Takes what has come; waits where there is nothing else to do. Returns whether to continue.
     fn take_messages(&mut self) -> bool {
         if !self.chains.iter().any(RunningChain::is_ready) {
             if self.pace == Pace::Lockstep {

@@ -114,8 +114,8 @@ impl State {
         if !overdue.is_empty() {
             self.rebalance(&[]);
         }
-        if now.saturating_sub(self.heard_since) >= self.plan.lease {
-            self.heard_since = now;
+        if now.saturating_sub(self.reported_since) >= self.plan.lease {
+            self.reported_since = now;
             self.repeat_orders();
         }
         if self.is_running()
@@ -255,11 +255,11 @@ impl State {
     /// of an earlier run may have been taken for the confirmation of an order that was lost; a worker
     /// that does run the chain ignores its order.
     fn repeat_orders(&mut self) {
-        let heard = std::mem::take(&mut self.heard);
+        let reported = std::mem::take(&mut self.reported);
         for (&id, chain) in &self.chains {
             if let Some(held) = &chain.held
                 && chain.status == ChainStatus::Running
-                && !heard.contains(&id)
+                && !reported.contains(&id)
                 && !self.rounds.has(id)
             {
                 self.pending_orders.insert((held.by, id));

@@ -143,9 +143,9 @@ pub struct State {
     members: Membership,
     /// Orders that a worker has not reported on yet; they are repeated until it does.
     pending_orders: BTreeSet<(WorkerId, ChainId)>,
-    /// Chains whose workers have reported on them since a time, and that time.
-    heard: BTreeSet<ChainId>,
-    heard_since: Duration,
+    /// Chains that were reported on since a time, and that time.
+    reported: BTreeSet<ChainId>,
+    reported_since: Duration,
     rounds: Rounds,
     record: Option<Record>,
     curve: Curve,
@@ -180,8 +180,8 @@ impl State {
                 .collect(),
             members: Membership::default(),
             pending_orders: BTreeSet::new(),
-            heard: BTreeSet::new(),
-            heard_since: Duration::ZERO,
+            reported: BTreeSet::new(),
+            reported_since: Duration::ZERO,
             rounds: Rounds::default(),
             record: None,
             curve: Curve::default(),

@@ -19,7 +19,7 @@ pub struct SearchPlan {
     pub pace: Pace,
     /// What makes two rows of the pool one.
     pub keying: Keying,
-    /// Whether stalled chains get rows of others.
+    /// Whether chains get networks of other chains.
     pub cooperation: Cooperation,
     /// How often lockstep chains send their state to be stored.
     pub snapshots: Snapshots,
@@ -36,12 +36,12 @@ pub enum ChainCount {
     PerThread(u32),
 }
 
-/// Whether stalled chains get rows of others.
+/// Whether chains get networks of other chains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cooperation {
     /// They do.
     On,
-    /// Chains are on their own: what cooperation is measured against.
+    /// Each is on its own, to measure what cooperation brings.
     Off,
 }
 

@@ -174,19 +174,20 @@ impl State {
         barrier.unwrap_or_else(|| held.origin.clone())
     }
 
-    /// Returns how much of a budget is left for a chain, so that all together keep it.
+    /// Returns how much of a budget is left for a chain, so that all together keep it; none where
+    /// nothing is limited.
     pub(super) fn left(
         &self,
         chain: ChainId,
         budget: Option<u64>,
         figure: impl Fn(&ChainCounters) -> u64,
-    ) -> u64 {
+    ) -> Option<u64> {
         let (Some(budget), ChainCount::Fixed(chains)) = (budget, self.plan.chains) else {
-            return u64::MAX;
+            return None;
         };
         let left = budget.saturating_sub(figure(&self.before));
         let used = self.chains.get(&chain).map(|chain| chain.counted.sum());
-        share(left, chains, chain).saturating_sub(used.as_ref().map_or(0, figure))
+        Some(share(left, chains, chain).saturating_sub(used.as_ref().map_or(0, figure)))
     }
 }
 

@@ -85,7 +85,7 @@ impl State {
         if is_holder {
             chain.status = status;
             self.pending_orders.remove(&(worker, id));
-            self.heard.insert(id);
+            self.reported.insert(id);
         }
         let repeated = chain
             .answered
@@ -144,7 +144,7 @@ impl State {
         }
         if let Some(worker) = worker {
             self.pending_orders.remove(&(worker, id));
-            self.heard.insert(id);
+            self.reported.insert(id);
         }
         self.rounds.add(report);
         let running: Vec<ChainId> = self

@@ -217,7 +217,7 @@ fn the_order_of_reports_and_who_sends_them_change_nothing() {
         let joined: Vec<Welcome> = (1..=workers as u64)
             .map(|incarnation| driven.join(0, incarnation))
             .collect();
-        let mut told = Vec::new();
+        let mut commands = Vec::new();
         for round in 0..5u64 {
             for (at, chain) in order.into_iter().enumerate() {
                 let score = -10.0 * f64::from(chain + 1) + f64::from(u32::try_from(round).unwrap());
@@ -235,10 +235,10 @@ fn the_order_of_reports_and_who_sends_them_change_nothing() {
                         Command::StoreRows(_) | Command::StoreChain(..) | Command::Record(_)
                     )
                 });
-                told.extend(stored.map(|command| format!("{command:?}")));
+                commands.extend(stored.map(|command| format!("{command:?}")));
             }
         }
-        (told, format!("{:?}", driven.state.pool()))
+        (commands, format!("{:?}", driven.state.pool()))
     };
     let expected = outcome([0, 1, 2], 1);
     assert!(expected.0.len() > 20);
@@ -261,7 +261,7 @@ fn a_lost_workers_lockstep_chains_are_replayed_by_another() {
         [2],
         "three chains on two threads: two and one"
     );
-    // The first worker is never heard of again.
+    // The first worker never reports again.
     driven.exchange(9, &second, 2, vec![]).unwrap();
     driven.apply(12, Event::Tick);
     let reply = driven.exchange(13, &second, 2, vec![]).unwrap();
@@ -330,7 +330,7 @@ fn an_end_outlives_a_restart_before_the_workers_have_left() {
     }
 }
 
-/// Workers search on until they hear of the end; what they find then is taken.
+/// Workers keep searching until they know of the end; what they find until then is taken.
 #[test]
 fn an_end_by_stagnation_outlives_a_record_that_came_after_it() {
     let budget = Budget {
@@ -357,7 +357,7 @@ fn a_chain_that_somebody_else_reported_begins_where_the_round_ended() {
     let first = driven.join(0, 1);
     let second = driven.join(0, 2);
     assert!(!second.orders.is_empty());
-    // The first worker has not heard yet that chains have moved, and finishes the round.
+    // The first worker does not know yet that chains have moved, and finishes the round.
     let all = (0..3).map(|chain| report(chain, 0, 10, &[])).collect();
     driven.exchange(1, &first, 1, all).unwrap();
     assert_eq!(driven.state.round(), Round(1));
@@ -490,7 +490,7 @@ fn the_end_waits_for_workers_that_lost_touch_but_not_for_ever() {
     let mut driven = Driven::new(plan(Pace::Free, Budget::default()));
     let [first, second, third] = [1, 2, 3].map(|worker| driven.join(0, worker));
     driven.apply(60, Event::Tick);
-    // All are lost. One is back, one is started again, of the last nothing is heard.
+    // All are lost. One is back, one is started again, and the last stays silent.
     driven.join(61, 1);
     let mut again = hello(4);
     again.replaces = Some(Incarnation(2));
@@ -561,8 +561,8 @@ fn reports_of_two_runs_in_one_worker_process_are_answered_and_their_counters_add
     let worker = driven.join(0, 1);
     let mut tell = |now, run, number, evaluations| {
         let sequence = RunSequence::first(run) + number;
-        let told = vec![report(0, sequence, evaluations, &[])];
-        let reply = driven.exchange(now, &worker, 1, told).unwrap();
+        let reports = vec![report(0, sequence, evaluations, &[])];
+        let reply = driven.exchange(now, &worker, 1, reports).unwrap();
         assert_eq!(answered(&reply), [0], "run {run}");
         driven.state.counters().evaluations
     };
@@ -663,7 +663,7 @@ fn a_budget_ends_the_search_for_every_chain_and_waits_for_the_workers() {
         driven.commands.last(),
         Some(Command::Finished(StoppedBy::Target))
     ));
-    // Whoever comes now is told.
+    // A worker that joins now learns of the end.
     assert_eq!(driven.join(3, 5).stopped_by, Some(StoppedBy::Target));
     assert_eq!(driven.state.view(seconds(3), None).stage, Stage::Finished);
 }
@@ -707,13 +707,17 @@ fn shares_add_up_to_the_budget() {
         };
         let mut driven = Driven::new(plan(Pace::Free, limits));
         let welcome = driven.join(0, 1);
-        let sum: u64 = welcome.orders.iter().map(|order| order.evaluations).sum();
+        let sum: u64 = welcome
+            .orders
+            .iter()
+            .filter_map(|order| order.evaluations)
+            .sum();
         assert_eq!(sum, budget);
         assert!(
             welcome
                 .orders
                 .iter()
-                .all(|order| order.iterations == u64::MAX)
+                .all(|order| order.iterations.is_none())
         );
     }
 }
@@ -798,9 +802,9 @@ fn the_best_never_goes_down() {
 /// How a worker goes in the middle of a round.
 #[derive(Clone, Copy, Debug)]
 enum Goes {
-    /// Nothing is heard of it any more.
+    /// It stays silent.
     Lost,
-    /// It says goodbye.
+    /// It leaves with a last message.
     Drained,
     /// It is started again.
     Replaced,
@@ -834,7 +838,10 @@ fn a_lockstep_round_that_a_stop_came_in_is_finished_by_those_who_are_left() {
         let rest = vec![report(1, 1, 20, &[]), report(2, 1, 20, &[])];
         let reply = driven.exchange(40, &first, 1, rest).unwrap();
         assert!(
-            reply.answers.iter().all(|(.., told)| *told == Answer::Stop),
+            reply
+                .answers
+                .iter()
+                .all(|(.., answer)| *answer == Answer::Stop),
             "{goes:?}: {reply:?}"
         );
         assert_eq!(answered(&reply), [1, 2], "{goes:?}");
@@ -918,7 +925,7 @@ fn chains_that_somebody_made_up_take_no_places_and_are_not_stored() {
     assert_eq!(chains_of(&first.orders), [0, 1]);
     let made_up = vec![report(MAX_CHAINS - 1, 0, 10, &best((0, 1), -5.0))];
     let reply = driven.exchange(1, &first, 1, made_up).unwrap();
-    assert_eq!(reply.answers[0].2, Answer::Revoke, "it is told to let go");
+    assert_eq!(reply.answers[0].2, Answer::Revoke, "it must drop the chain");
     assert_eq!(driven.state.chain_count(), 2);
     assert_eq!(driven.state.counters().evaluations, 0);
     let stored = driven.commands.iter();

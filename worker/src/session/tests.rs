@@ -204,8 +204,8 @@ fn drained(origin: Origin, is_ready: bool) -> Noting {
         order: ChainOrder {
             chain: ChainId(0),
             sequence: 0,
-            evaluations: u64::MAX,
-            iterations: u64::MAX,
+            evaluations: None,
+            iterations: None,
             origin,
         },
         sent: RefCell::default(),

@@ -38,7 +38,7 @@ impl Working {
         }
     }
 
-    /// Tells whether an order repeats one. A chain that was told to stop is begun anew: the
+    /// Returns whether an order repeats one. A chain that was told to stop is begun anew: the
     /// coordinator has forgotten its end.
     fn runs_already(&self, order: &ChainOrder) -> bool {
         self.running.get(&order.chain).is_some_and(|run| {

@@ -1,6 +1,6 @@
-//! The reports that no coordinator has acknowledged yet: of each chain one, which holds all that
-//! the chain had to say. Bounded: as many as chains run here, each with as many rows as a report
-//! may have.
+//! The reports that no coordinator has acknowledged yet: one per chain, with everything that the
+//! chain has reported since the last acknowledgement. Bounded: as many as chains run here, each with
+//! as many rows as a report may have.
 
 use rlbayes_common::elite::{EliteRow, Found};
 use rlbayes_common::exchange::{ChainReport, ChainStatus, RunSequence};
@@ -85,7 +85,7 @@ impl Outbox {
         waits
     }
 
-    /// Drops what a chain had to say.
+    /// Drops the report of a chain.
     pub(super) fn drop_chain(&mut self, chain: ChainId) {
         self.waiting.remove(&chain);
     }

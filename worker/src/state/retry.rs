@@ -37,7 +37,7 @@ impl RetryPolicy {
         }
     }
 
-    /// Notes that a call has succeeded; tells whether one before it had failed.
+    /// Notes that a call has succeeded; returns whether one before it had failed.
     pub(super) fn succeeded(&mut self) -> bool {
         self.attempt = 0;
         self.since.take().is_some()

@@ -99,7 +99,7 @@ impl SessionState {
         }
     }
 
-    /// Tells whether the session is over.
+    /// Returns whether the session is over.
     #[must_use]
     pub fn is_over(&self) -> bool {
         matches!(self.phase, Phase::Over)

@@ -153,7 +153,7 @@ impl Working {
         self.not_before = at;
     }
 
-    /// Tells whether the call that has returned was to say why the chains have ended.
+    /// Returns whether the call that has returned was to say why the chains have ended.
     pub(super) fn has_asked_why(&self) -> bool {
         self.asks_why
     }

@@ -33,12 +33,12 @@ impl<'a> Token<'a> {
         }
     }
 
-    /// Tells whether this is a keyword, in any case and not quoted.
+    /// Returns whether this is a keyword, in any case and not quoted.
     pub(super) fn is_keyword(self, keyword: &str) -> bool {
         matches!(self.kind, TokenKind::Word(text) if text.eq_ignore_ascii_case(keyword))
     }
 
-    /// Tells whether this is a punctuation mark.
+    /// Returns whether this is a punctuation mark.
     pub(super) fn is_mark(self, mark: u8) -> bool {
         self.kind == TokenKind::Mark(mark)
     }
@@ -193,7 +193,7 @@ impl<'a> Lexer<'a> {
     }
 }
 
-/// Tells whether a byte is punctuation.
+/// Returns whether a byte is punctuation.
 pub(super) fn is_mark(byte: u8) -> bool {
     b"{}()[]|,;".contains(&byte)
 }

@@ -68,7 +68,7 @@ pub fn portability_warnings(network: &Network) -> Vec<PortabilityWarning> {
     warnings
 }
 
-/// Tells whether a variable's name is one that every reader takes.
+/// Returns whether a variable's name is one that every reader takes.
 fn is_identifier(name: &str) -> bool {
     const KEYWORDS: [&str; 8] = [
         "default",
@@ -91,7 +91,7 @@ fn is_identifier(name: &str) -> bool {
             .any(|keyword| name.eq_ignore_ascii_case(keyword))
 }
 
-/// Tells whether a state's name is one that every reader takes: an identifier or a whole number.
+/// Returns whether a state's name is one that every reader takes: an identifier or a whole number.
 fn is_portable_state(name: &str) -> bool {
     let digits = name.strip_prefix('-').unwrap_or(name);
     let whole = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());

@@ -94,7 +94,7 @@ fn wrong_files_are_explained() {
         ),
         (
             with("probability ( b | a, a ) { }"),
-            "the parent \"a\" of \"b\" stands twice",
+            "the parent \"a\" of \"b\" is listed twice",
         ),
         (
             with("probability ( b | a ) { (maybe) 0,0,1; }"),

@@ -116,7 +116,7 @@ fn check_names(schema: &Schema) -> Result<(), WriteError> {
     Ok(())
 }
 
-/// Tells why a bare word can't be this name.
+/// Returns why a bare word can't be this name.
 fn why_not(name: &str) -> Option<&'static str> {
     if name.is_empty() {
         return Some("it is empty");
@@ -135,7 +135,7 @@ fn why_not(name: &str) -> Option<&'static str> {
     (name.contains("//") || name.contains("/*")).then_some("it holds the start of a comment")
 }
 
-/// Tells whether pgmpy 1.1 would find a row of numbers in a header with this name: it searches
+/// Returns whether pgmpy 1.1 would find a row of numbers in a header with this name: it searches
 /// for `table` and `default` followed by what may be a number.
 pub(super) fn trips_pgmpy(name: &str) -> bool {
     ["table", "default"].iter().any(|keyword| {

@@ -20,11 +20,11 @@ pub(super) const FONT_SIZE: f64 = 14.0;
 const BOX_HEIGHT: f64 = 30.0;
 const GAP: f64 = 24.0;
 const LAYER_GAP: f64 = 84.0;
-/// The most points, nodes and bends, that layout-rs places in a second or two.
-/// What a page's width is to its height.
+/// The width of a page divided by its height.
 const PAGE_RATIO: f64 = 1.5;
 /// The height of a picture that any screen shows whole.
 const SMALL_PAGE: f64 = 700.0;
+/// The most points, nodes and bends, that layout-rs places in a second or two.
 const MAX_POINTS: usize = 450;
 
 /// A node's box, by its upper left corner.

@@ -1,6 +1,6 @@
 //! The curves of a layered drawing, for layers from top to bottom.
 //!
-//! Boxes stand in bands, one a layer. A line goes straight through a band, at a place where no box
+//! Boxes stand in bands, one per layer. A line goes straight through a band, at a place where no box
 //! is, and bends between two bands only, so that it never runs behind a box.
 
 use super::layout::Place;

@@ -120,7 +120,7 @@ impl Heat {
         (self.proposals, self.accepted) = (0, 0);
     }
 
-    /// Tells whether a gain is accepted: always if nothing is lost, else with exp(gain / T).
+    /// Returns whether a gain is accepted: always if nothing is lost, else with exp(gain / T).
     fn accepts(&self, gain: f64, random: &mut Random) -> bool {
         gain >= 0.0 || random.unit() < libm::exp(gain / self.temperature)
     }

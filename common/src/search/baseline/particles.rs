@@ -263,7 +263,7 @@ fn after(
     done.then_some(changed)
 }
 
-/// Adds an arc if it is allowed, closes no cycle and the node may have another parent, and tells
+/// Adds an arc if it is allowed, closes no cycle and the node may have another parent, and returns
 /// whether it was added.
 fn add_arc(
     network: &mut Individual,

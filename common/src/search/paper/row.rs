@@ -242,7 +242,7 @@ impl Row {
             .is_ok()
     }
 
-    /// Tells whether a path leads from `start` to `goal` without the edge `leaving_out`.
+    /// Returns whether a path leads from `start` to `goal` without the edge `leaving_out`.
     fn has_path(
         &self,
         start: NodeIdx,

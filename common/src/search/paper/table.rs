@@ -92,7 +92,7 @@ impl Table {
             .map_or(RowId::FIRST, |&(_, Reverse(id))| id)
     }
 
-    /// Drops the worst row except `kept` and the best, and tells which.
+    /// Drops the worst row except `kept` and the best, and returns which.
     pub(super) fn evict_worst(&mut self, kept: Option<RowId>) -> Option<RowId> {
         let best = self.best();
         let &(score, Reverse(id)) = self

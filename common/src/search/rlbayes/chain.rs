@@ -421,7 +421,7 @@ impl Chain for RlBayes {
         self.advance().map(|()| StepOutcome::Ran)
     }
 
-    /// The first climb is no episode and not counted.
+    /// The first climb is not an episode and is not counted.
     fn step(&mut self) -> StepOutcome {
         let exploring = matches!(self.stage, Stage::Exploring(_));
         let made = self.try_step();

@@ -40,7 +40,7 @@ impl QTable {
         }
     }
 
-    /// Tells whether a row is better than the one that runs start from.
+    /// Returns whether a row is better than the one that runs start from.
     pub(super) fn is_better(&self, row: &EliteRow) -> bool {
         self.explored
             .as_ref()
@@ -58,7 +58,7 @@ impl QTable {
         self.explore(row.clone());
     }
 
-    /// Puts a local optimum into the table; the worst goes when it is full. Tells whether it is in.
+    /// Puts a local optimum into the table; the worst goes when it is full. Returns whether it is in.
     pub(super) fn insert(&mut self, row: &EliteRow) -> bool {
         if self
             .rows

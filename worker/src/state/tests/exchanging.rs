@@ -162,7 +162,7 @@ fn a_lockstep_round_is_one_exchange_and_a_sign_of_life_comes_before_the_lease_en
     assert_eq!(round.reports.len(), 2);
     let actions = driven.reply(answer_all(&round, &next_slice()));
     assert_eq!(actions.len(), 2, "each chain has its answer: {actions:?}");
-    assert_eq!(driven.exchange().reports, [], "a sign of life");
+    assert_eq!(driven.exchange().reports, [], "a heartbeat");
     assert_eq!(driven.now, LEASE / 3);
 }
 

@@ -97,8 +97,8 @@ fn order(chain: u32, origin: Origin) -> ChainOrder {
     ChainOrder {
         chain: ChainId(chain),
         sequence: 0,
-        evaluations: u64::MAX,
-        iterations: u64::MAX,
+        evaluations: None,
+        iterations: None,
         origin,
     }
 }

@@ -53,7 +53,7 @@ pub trait PopulationSearch: Send + Sized {
         draw: Draw<'_>,
     ) -> Vec<Individual>;
 
-    /// Tells whether nothing can change any more.
+    /// Returns whether nothing can change any more.
     fn is_over(&self) -> bool {
         false
     }

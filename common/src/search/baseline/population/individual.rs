@@ -60,7 +60,7 @@ impl Individual {
         individual
     }
 
-    /// Returns `start` after a random number of random legal operations, at most one a node: the
+    /// Returns `start` after a random number of random legal operations, at most one per node: the
     /// start of a population.
     pub(in crate::search::baseline) fn scattered(
         start: &Self,
@@ -138,7 +138,7 @@ impl Individual {
         Ok(())
     }
 
-    /// Tells whether all local scores are known.
+    /// Returns whether all local scores are known.
     pub(in crate::search::baseline) fn is_scored(&self) -> bool {
         !self.locals.contains(&UNKNOWN)
     }
@@ -158,7 +158,7 @@ impl Individual {
         self.families.len()
     }
 
-    /// Tells whether the edge is there.
+    /// Returns whether the edge is there.
     pub(in crate::search::baseline) fn has_edge(&self, from: NodeIdx, to: NodeIdx) -> bool {
         self.parents(to).binary_search(&from).is_ok()
     }
@@ -170,7 +170,7 @@ impl Individual {
         edges_of(&self.families)
     }
 
-    /// Tells whether a directed path leads from `start` to `goal` (a node reaches itself): a walk
+    /// Returns whether a directed path leads from `start` to `goal` (a node reaches itself): a walk
     /// over the goal's ancestors, cheaper than building the graph for a few questions.
     pub(in crate::search::baseline) fn reaches(&self, start: NodeIdx, goal: NodeIdx) -> bool {
         let mut seen = vec![false; self.nodes()];
@@ -230,7 +230,7 @@ pub(in crate::search::baseline) fn best_of<'a>(
     best.0
 }
 
-/// Tells whether the constraints leave the network as it is: there is no legal operation. Nothing
+/// Returns whether the constraints leave the network as it is: there is no legal operation. Nothing
 /// can then be searched, since required edges stay and no other can ever come.
 pub(in crate::search::baseline) fn is_frozen(dag: &Dag, constraints: &Constraints) -> bool {
     let n = dag.nodes();
