@@ -6,7 +6,7 @@
 //! and are not compared.
 
 use rlbayes_common::ids::SearchId;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// The settings of a search, ordered by name.
 pub type Settings = Vec<(String, String)>;
@@ -49,7 +49,7 @@ pub enum Difference {
         /// The name of the table at hand.
         now: Option<String>,
     },
-    /// A setting differs: the first one by name.
+    /// A setting differs: the first of those that people choose.
     Setting {
         /// The table's name, where one is stored.
         table: Option<String>,
@@ -83,7 +83,17 @@ pub fn difference(stored: &[(String, String)], now: &[(String, String)]) -> Opti
     }
     let by_name = |settings| -> BTreeMap<String, String> { compared(settings).cloned().collect() };
     let (before, after) = (by_name(stored), by_name(now));
-    let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
+    let mut names: Vec<&String> = before.keys().chain(after.keys()).collect();
+    // What people choose before what follows from it: another search has other chains as well.
+    let chosen = ["score", "search", "constraints", "start", "seed"];
+    names.sort_by_key(|name| {
+        let place = chosen.iter().position(|known| known == name);
+        (
+            place.unwrap_or(chosen.len()),
+            name.as_str() == "chains",
+            *name,
+        )
+    });
     let name = names
         .into_iter()
         .find(|&name| before.get(name) != after.get(name))?;
@@ -113,11 +123,11 @@ impl std::fmt::Display for Difference {
             } if *stored > FORMAT => write!(
                 f,
                 "holds a search that a newer version of rlbayes has written (format {stored}, this \
-                 program knows {FORMAT}); continue it with that version"
+                 program knows {FORMAT}), which alone can continue it"
             ),
             Self::Format { .. } => f.write_str(
-                "holds a search that an earlier version of rlbayes has written; continue it with \
-                 that version",
+                "holds a search that an earlier version of rlbayes has written, which alone can \
+                 continue it",
             ),
             Self::Table { stored, now } if stored == now => write!(
                 f,
@@ -144,8 +154,9 @@ impl std::fmt::Display for Difference {
                 now,
             } => write!(
                 f,
-                "holds {} with {name} {}; this one has {}",
+                "holds {} with {} {}; this one has {}",
                 of(table),
+                name.trim_start_matches("search.").replace('_', " "),
                 or_default(stored),
                 or_default(now)
             ),
@@ -208,6 +219,16 @@ mod tests {
             message(&stored[..3]),
             "holds a search of win95pts with score bic; this one has the default"
         );
+        let mut more = stored.to_vec();
+        more.extend([("chains", "1"), ("search.table_rows", "9"), ("seed", "2")]);
+        let before = settings(&stored);
+        let told =
+            |more: &[(&str, &str)]| difference(&before, &settings(more)).unwrap().to_string();
+        let expected = "holds a search of win95pts with seed the default; this one has 2";
+        assert_eq!(told(&more), expected);
+        more.pop();
+        let expected = "holds a search of win95pts with table rows the default; this one has 9";
+        assert_eq!(told(&more), expected);
         let mut other = changed("data", "bb");
         assert_eq!(
             message(&other),
