@@ -15,6 +15,7 @@ pub mod ids;
 pub mod io;
 pub mod metrics;
 pub mod network;
+pub mod proof;
 pub mod random;
 pub mod score;
 pub mod search;

@@ -321,20 +321,22 @@ impl Relaxation {
             _ => (None, 0.0),
         };
         let mut found = Vec::new();
-        for (column, &variable) in self.nonbasic.iter().enumerate() {
-            if variable < self.families {
-                continue;
-            }
-            let along = ray.map_or(0.0, |(row, sign)| sign * self.rows[row][column] * length);
-            let nats = self.reduced[column] + along;
+        let mut note = |variable: Variable, nats: f64| {
             #[expect(
                 clippy::cast_possible_truncation,
                 reason = "saturates, far outside the range"
             )]
             let units = (nats * self.scale) as i64;
-            if units > 0 {
+            if variable >= self.families && units > 0 {
                 found.push((Arc::clone(&self.cuts[variable - self.families]), units));
             }
+        };
+        for (column, (&variable, &reduced)) in self.nonbasic.iter().zip(&self.reduced).enumerate() {
+            let along = ray.map_or(0.0, |(row, sign)| sign * self.rows[row][column] * length);
+            note(variable, reduced + along);
+        }
+        if let Some((row, _)) = ray {
+            note(self.basic[row], length);
         }
         found.sort();
         found.into()

@@ -278,10 +278,21 @@ impl<'m> Tree<'m> {
             if solved == Solved::Unfinished {
                 break Err(Box::new(node.clone()));
             }
-            if self.has_drifted(&node, solved, now.cost) && !rebuilt {
+            let is_off = match solved {
+                Solved::Infeasible(_) => true,
+                _ => self.has_drifted(&node, now.cost),
+            };
+            if is_off && !rebuilt {
                 self.rebuild(&mut node);
                 rebuilt = true;
                 continue;
+            }
+            if let Solved::Infeasible(_) = solved {
+                // Floating point says that nothing is left, and exact numbers do not confirm it.
+                break match self.any_choice(&node) {
+                    Some((from, to)) => Ok(self.branch(&node, from, to)),
+                    None => Ok(Decided::Bounded(Arc::clone(&node.multipliers))),
+                };
             }
             if self.fix(&mut node, &now, &multipliers, threshold) {
                 if !self.model.propagate(&mut node.alive) {
@@ -340,11 +351,10 @@ impl<'m> Tree<'m> {
     }
 
     /// Tells whether the dictionary's objective is not what its multipliers give.
-    fn has_drifted(&self, node: &OpenNode, solved: Solved, cost: i64) -> bool {
+    fn has_drifted(&self, node: &OpenNode, cost: i64) -> bool {
         #[expect(clippy::cast_precision_loss, reason = "below 2^53 units")]
         let nats = cost as f64 / self.units_per_nat;
-        solved == Solved::Optimal
-            && (node.relaxation.objective() - nats).abs() > 1e-5 * (1.0 + nats.abs() * 1e-6)
+        (node.relaxation.objective() - nats).abs() > 1e-5
     }
 
     fn rebuild(&self, node: &mut OpenNode) {
