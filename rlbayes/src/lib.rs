@@ -71,6 +71,7 @@ pub mod algorithms;
 mod network;
 mod outcome;
 mod progress;
+mod proof;
 mod request;
 mod result_file;
 mod run;
@@ -102,6 +103,7 @@ pub use coordination::Cooperation;
 pub use network::{Fit, Network, NetworkUseError};
 pub use outcome::{Outcome, TracePoint};
 pub use progress::{Progress, StopHandle};
+pub use proof::{Proof, ProofLimits, ProofProgress, prove};
 pub use request::{Field, RequestError, SearchRequest};
 #[doc(hidden)]
 pub use result_file::write_packed;

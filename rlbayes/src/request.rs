@@ -14,6 +14,7 @@ use rlbayes_common::elite::{EliteRow, Keying, Structure};
 use rlbayes_common::exchange::SearchDescription;
 use rlbayes_common::graph::{Dag, EdgeError};
 use rlbayes_common::ids::Seed;
+use rlbayes_common::proof::Prover;
 use rlbayes_common::score::{LogScore, ScoreSpec, ScoreSpecError, Scorer};
 use rlbayes_common::search::{
     Budget, ConstraintError, Constraints, Evaluator, NamedConstraints, ParamError, Problem,
@@ -324,6 +325,16 @@ impl SearchRequest {
             self.start.clone(),
             self.cache_bytes,
         ))
+    }
+
+    /// Returns what proofs about the table, the score and the constraints are made with.
+    pub(crate) fn prover(&self) -> Prover {
+        Prover::new(self.table.data(), self.score, &self.constraints)
+    }
+
+    /// Checks that a network keeps the constraints; required edges are added.
+    pub(crate) fn keeping_constraints(&self, dag: &Dag) -> Result<Dag, RequestError> {
+        Ok(self.constraints.starting_point(self.table.data(), dag)?)
     }
 
     /// Returns what chains of the search are made from.

@@ -126,6 +126,8 @@ struct Levels<'a> {
     effort: Effort,
     go_on: &'a dyn Fn() -> bool,
     ln_states: i64,
+    /// The terms, where they do not depend on the size of a family.
+    fixed: Option<TermTables>,
     /// Terms of the family sizes that came up, at most [`MOST_SIZES`].
     tables: FxHashMap<u64, TermTables>,
     scratch: Vec<u32>,
@@ -176,6 +178,7 @@ impl<'a> Levels<'a> {
             effort,
             go_on,
             ln_states: terms.units(libm::log(number(child_states))),
+            fixed: (!terms.depend_on_size()).then(|| terms.tables(child_states, 1.0)),
             tables: FxHashMap::default(),
             scratch: Vec::new(),
             found: Vec::new(),
@@ -305,6 +308,7 @@ impl<'a> Levels<'a> {
         let mut next = Open::default();
         let mut ranks = Vec::new();
         let mut further: Vec<(usize, Known)> = Vec::new();
+        let mut without: Vec<u128> = Vec::new();
         let mut at = 0;
         while at < open.sets.len() {
             let prefix = open.sets[at].0 >> bits;
@@ -313,11 +317,16 @@ impl<'a> Levels<'a> {
                 .take_while(|(key, _)| key >> bits == prefix);
             let end = at + siblings.count();
             for first in at..end {
-                if !(self.go_on)() {
+                if first % 64 == 0 && !(self.go_on)() {
                     return None;
                 }
                 let (key, known) = open.sets[first];
                 unpack(key, bits, members, &mut ranks);
+                without.clear();
+                without.extend((0..members - 1).map(|left_out| {
+                    let kept = ranks.iter().enumerate().filter(|(at, _)| *at != left_out);
+                    kept.fold(0, |key, (_, &rank)| key << bits | rank as u128) << bits
+                }));
                 let configurations = self.configurations(&ranks);
                 further.clear();
                 for &(other, with_other) in &open.sets[first + 1..end] {
@@ -327,8 +336,9 @@ impl<'a> Levels<'a> {
                         best: known.best.max(with_other.best),
                         most_fit: known.most_fit.min(with_other.most_fit),
                     };
-                    let both = self.known_of_subsets(open, &ranks, rank, both);
-                    if let Some(both) = both
+                    // The cheap question first, with what is known already.
+                    if self.can_pay(both, configurations, rank)
+                        && let Some(both) = known_of_subsets(open, &without, rank, both)
                         && self.can_pay(both, configurations, rank)
                     {
                         further.push((rank, both));
@@ -357,27 +367,7 @@ impl<'a> Levels<'a> {
         Some(next)
     }
 
-    /// Adds what the other subsets know (`ranks` + `rank` without one member of the prefix); `None`
-    /// if one of them is closed.
-    fn known_of_subsets(
-        &self,
-        open: &Open,
-        ranks: &[usize],
-        rank: usize,
-        mut known: Known,
-    ) -> Option<Known> {
-        let bits = self.rank_bits();
-        for without in 0..ranks.len() - 1 {
-            let members = ranks.iter().enumerate().filter(|(at, _)| *at != without);
-            let key = members.fold(0, |key, (_, &member)| key << bits | member as u128);
-            let subset = open.by_key.get(&(key << bits | rank as u128))?;
-            known.best = known.best.max(subset.best);
-            known.most_fit = known.most_fit.min(subset.most_fit);
-        }
-        Some(known)
-    }
-
-    /// Tells whether a set with one further parent, or one above it, could beat the best subset.
+    /// Returns whether a set with one further parent, or one above it, could beat the best subset.
     fn can_pay(&self, known: Known, configurations: f64, rank: usize) -> bool {
         let arity = number(self.arities[self.ranked[rank].index()]);
         let penalty = self.penalty(configurations * arity);
@@ -561,11 +551,8 @@ impl<'a> Levels<'a> {
     }
 
     fn tables_of(&mut self, configurations: f64) -> TermTables {
-        if self.terms.is_likelihood() || self.terms.is_k2() {
-            let one = self.tables.entry(0);
-            return one
-                .or_insert_with(|| self.terms.tables(self.child_states, 1.0))
-                .clone();
+        if let Some(tables) = &self.fixed {
+            return tables.clone();
         }
         if self.tables.len() > MOST_SIZES {
             self.tables.clear();
@@ -575,6 +562,17 @@ impl<'a> Levels<'a> {
             .or_insert_with(|| self.terms.tables(self.child_states, configurations))
             .clone()
     }
+}
+
+/// Adds what the other subsets of a set know: each is a key of `without` with `rank`. `None` if one
+/// of them is closed.
+fn known_of_subsets(open: &Open, without: &[u128], rank: usize, mut known: Known) -> Option<Known> {
+    for key in without {
+        let subset = open.by_key.get(&(key | rank as u128))?;
+        known.best = known.best.max(subset.best);
+        known.most_fit = known.most_fit.min(subset.most_fit);
+    }
+    Some(known)
 }
 
 /// What limits the fit of larger sets; see the top of the file.

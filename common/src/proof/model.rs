@@ -54,7 +54,9 @@ impl Model {
         model
     }
 
-    pub(super) fn nodes(&self) -> usize {
+    /// Returns how many variables there are.
+    #[must_use]
+    pub fn nodes(&self) -> usize {
         self.nodes
     }
 
@@ -63,6 +65,8 @@ impl Model {
     }
 
     /// Returns how many families there are.
+    #[expect(clippy::len_without_is_empty, reason = "each variable has a family")]
+    #[must_use]
     pub fn len(&self) -> usize {
         self.costs.len()
     }
@@ -196,6 +200,14 @@ impl Alive {
 #[inline]
 pub(super) fn has(bits: &[u64], node: NodeIdx) -> bool {
     bits[node.index() / 64] >> (node.index() % 64) & 1 == 1
+}
+
+pub(super) fn set(bits: &mut [u64], node: NodeIdx) {
+    bits[node.index() / 64] |= 1 << (node.index() % 64);
+}
+
+pub(super) fn unset(bits: &mut [u64], node: NodeIdx) {
+    bits[node.index() / 64] &= !(1 << (node.index() % 64));
 }
 
 /// Lists the members of a bit set in order.

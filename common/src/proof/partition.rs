@@ -118,6 +118,26 @@ impl ChildRows {
 
     /// Splits cells by a candidate's states.
     pub(super) fn refine(&self, cells: &Partition, by: NodeIdx, keep: Cells, into: &mut Partition) {
+        #[cfg(target_arch = "x86_64")]
+        if std::arch::is_x86_feature_detected!("popcnt") {
+            #[expect(
+                unsafe_code,
+                reason = "the population count instruction: see split_counts"
+            )]
+            // SAFETY: the instruction was found on this processor.
+            return unsafe { self.refine_popcnt(cells, by, keep, into) };
+        }
+        self.refine_portable(cells, by, keep, into);
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "popcnt")]
+    fn refine_popcnt(&self, cells: &Partition, by: NodeIdx, keep: Cells, into: &mut Partition) {
+        self.refine_portable(cells, by, keep, into);
+    }
+
+    #[inline(always)]
+    fn refine_portable(&self, cells: &Partition, by: NodeIdx, keep: Cells, into: &mut Partition) {
         into.clear();
         let bits = &self.bits[by.index()];
         for cell in 0..cells.counts.len() / self.states {
@@ -128,9 +148,10 @@ impl ChildRows {
                 for child_state in 0..self.states {
                     into.starts.push(narrow(into.places.len()));
                     let mut count = 0;
-                    for word in cells.words(cell * self.states + child_state) {
-                        let place = cells.places[word];
-                        let common = cells.bits[word] & rows[place as usize];
+                    let words = cells.words(cell * self.states + child_state);
+                    let places = cells.places[words.clone()].iter();
+                    for (&place, &mask) in places.zip(&cells.bits[words]) {
+                        let common = mask & rows[place as usize];
                         if common != 0 {
                             count += common.count_ones();
                             into.places.push(place);

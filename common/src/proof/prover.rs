@@ -71,6 +71,12 @@ impl Prover {
         subsets::bytes_for(self.table())
     }
 
+    /// Returns how many rows [`Self::best_of_all`] looks at, about.
+    #[must_use]
+    pub fn work_for_all(&self) -> Option<u64> {
+        subsets::work_for(self.table())
+    }
+
     /// Finds a best network by scoring every family; `None` if there are too many variables or `go_on`
     /// says no.
     pub fn best_of_all(&self, go_on: &dyn Fn() -> bool) -> Option<BestOfAll> {

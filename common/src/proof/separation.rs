@@ -1,8 +1,9 @@
 //! Finds cuts that a solution of the relaxation violates.
 
 use super::cuts::{Cut, CutKind};
-use super::model::{Model, members};
-use crate::ids::NodeIdx;
+use super::model::{Model, has, members, set, unset};
+use crate::ids::{NodeIdx, Seed};
+use crate::random::Random;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -43,18 +44,6 @@ impl Support {
         }
         edges
     }
-
-    /// Returns the families if each variable uses one only.
-    pub(super) fn whole(&self) -> Option<Vec<usize>> {
-        let one = |families: &Vec<(usize, f64)>| match families[..] {
-            [(family, value)] if value > 1.0 - 1e-6 => Some(family),
-            _ => {
-                let (family, value) = families.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
-                (*value > 1.0 - 1e-6).then_some(*family)
-            }
-        };
-        self.families.iter().map(one).collect()
-    }
 }
 
 /// Returns cuts that the solution violates, the most violated first, at most `most`.
@@ -68,51 +57,48 @@ pub(super) fn violated(model: &Model, support: &Support, most: usize) -> Vec<Arc
     cuts.into_iter().map(|(cut, _)| Arc::new(cut)).collect()
 }
 
-/// Grows clusters from every edge that lies on a cycle of edges in use: the variable is added that
-/// lowers most what the cluster's variables choose without parents inside.
+/// Looks for clusters around every variable that lies on a cycle of edges in use: one is grown by the
+/// variable that lowers most, or raises least, what the cluster's variables choose without parents
+/// inside. Where that finds few, it is repeated with some variables left out at random.
 fn clusters(model: &Model, support: &Support, found: &mut BTreeMap<Cut, f64>) {
+    const FEW: usize = 8;
+    const REPEATS: usize = 6;
     let edges = support.edges(model);
     let core = cyclic_core(model.nodes(), &edges);
-    let mut children = vec![Vec::new(); model.nodes()];
+    let mut beside = vec![Vec::new(); model.nodes()];
     for &(from, to) in edges.keys() {
-        children[from.index()].push(to);
+        if core[from.index()] && core[to.index()] {
+            beside[from.index()].push(to);
+            beside[to.index()].push(from);
+        }
     }
-    let starts = edges
-        .keys()
-        .filter(|(from, to)| core[from.index()] && core[to.index()]);
-    for &(from, to) in starts {
-        let mut cluster = Growing::new(model, support);
-        cluster.add(from);
-        cluster.add(to);
-        loop {
-            if cluster.sum < 1.0 - LEAST_VIOLATION {
-                let mut smaller = cluster.clone();
-                smaller.shrink();
-                let cut = Cut::new(
-                    CutKind::Cluster,
-                    model.words(),
-                    smaller.members.iter().copied(),
-                );
-                found.insert(cut, 1.0 - smaller.sum);
-            }
-            let mut best: Option<(NodeIdx, f64)> = None;
-            for next in cluster.neighbours(&children, &core) {
-                let sum = cluster.sum_with(next);
-                if best.is_none_or(|(_, least)| sum < least - 1e-12) {
-                    best = Some((next, sum));
+    let mut random = Random::new(Seed(1));
+    for repeat in 0..REPEATS {
+        for start in NodeIdx::all(model.nodes()).filter(|node| core[node.index()]) {
+            let mut cluster = Growing::new(model, support);
+            cluster.add(start);
+            while cluster.members.len() < MOST_MEMBERS {
+                let mut best: Option<(NodeIdx, f64)> = None;
+                for next in cluster.neighbours(&beside) {
+                    let sum = cluster.sum_with(next);
+                    let is_left_out = repeat > 0 && random.chance(0.3);
+                    if !is_left_out && best.is_none_or(|(_, least)| sum < least - 1e-12) {
+                        best = Some((next, sum));
+                    }
+                }
+                let Some((next, _)) = best else { break };
+                cluster.add(next);
+                if cluster.sum < 1.0 - LEAST_VIOLATION {
+                    let mut smaller = cluster.clone();
+                    smaller.shrink();
+                    let members = smaller.members.iter().copied();
+                    let cut = Cut::new(CutKind::Cluster, model.words(), members);
+                    found.insert(cut, 1.0 - smaller.sum);
                 }
             }
-            match best {
-                Some((next, sum))
-                    if sum < cluster.sum - 1e-9 || (cluster.members.len() < 4 && sum < 1.5) =>
-                {
-                    cluster.add(next);
-                }
-                _ => break,
-            }
-            if cluster.members.len() > MOST_MEMBERS {
-                break;
-            }
+        }
+        if found.len() >= FEW {
+            break;
         }
     }
 }
@@ -129,6 +115,8 @@ struct Growing<'a> {
     bits: Vec<u64>,
     /// How much its variables choose without parents inside.
     sum: f64,
+    /// How much of that has the variable as a parent, by variable.
+    with_parent: Vec<f64>,
 }
 
 impl<'a> Growing<'a> {
@@ -139,69 +127,73 @@ impl<'a> Growing<'a> {
             members: Vec::new(),
             bits: vec![0; model.words()],
             sum: 0.0,
+            with_parent: vec![0.0; model.nodes()],
         }
     }
 
-    fn outside(&self, child: NodeIdx, bits: &[u64]) -> f64 {
-        let families = self.support.of(child).iter();
-        families
-            .filter(|(family, _)| {
-                let mut words = self.model.parents(*family).iter().zip(bits);
-                words.all(|(parents, bits)| parents & bits == 0)
-            })
-            .map(|(_, value)| value)
-            .sum()
+    /// Lists the families in use of a variable that have no parent inside.
+    fn outside(&self, child: NodeIdx) -> impl Iterator<Item = (usize, f64)> + '_ {
+        let families = self.support.of(child).iter().copied();
+        families.filter(|(family, _)| {
+            let mut words = self.model.parents(*family).iter().zip(&self.bits);
+            words.all(|(parents, bits)| parents & bits == 0)
+        })
     }
 
-    fn sum_of(&self, bits: &[u64]) -> f64 {
-        members(bits).map(|child| self.outside(child, bits)).sum()
-    }
-
-    fn sum_with(&mut self, next: NodeIdx) -> f64 {
-        let (word, bit) = (next.index() / 64, 1 << (next.index() % 64));
-        self.bits[word] |= bit;
-        let sum = self.sum_of(&self.bits);
-        self.bits[word] &= !bit;
-        sum
+    fn sum_with(&self, next: NodeIdx) -> f64 {
+        let of_next: f64 = self.outside(next).map(|(_, value)| value).sum();
+        self.sum - self.with_parent[next.index()] + of_next
     }
 
     fn add(&mut self, next: NodeIdx) {
-        self.bits[next.index() / 64] |= 1 << (next.index() % 64);
+        set(&mut self.bits, next);
         self.members.push(next);
-        self.sum = self.sum_of(&self.bits);
+        self.recount();
+    }
+
+    fn recount(&mut self) {
+        let mut sum = 0.0;
+        let mut with_parent = std::mem::take(&mut self.with_parent);
+        with_parent.fill(0.0);
+        for &member in &self.members {
+            for (family, value) in self.outside(member) {
+                sum += value;
+                for parent in members(self.model.parents(family)) {
+                    with_parent[parent.index()] += value;
+                }
+            }
+        }
+        self.sum = sum;
+        self.with_parent = with_parent;
     }
 
     /// Drops members that the violation does not need.
     fn shrink(&mut self) {
         let mut at = 0;
         while at < self.members.len() && self.members.len() > 2 {
-            let member = self.members[at];
-            let (word, bit) = (member.index() / 64, 1 << (member.index() % 64));
-            self.bits[word] &= !bit;
-            let sum = self.sum_of(&self.bits);
-            if sum <= self.sum + 1e-9 {
-                self.members.remove(at);
-                self.sum = sum;
-            } else {
-                self.bits[word] |= bit;
+            let before = self.sum;
+            let member = self.members.remove(at);
+            unset(&mut self.bits, member);
+            self.recount();
+            if self.sum > before + 1e-9 {
+                set(&mut self.bits, member);
+                self.members.insert(at, member);
+                self.recount();
                 at += 1;
             }
         }
     }
 
     /// Lists variables beside the cluster: parents and children of its members in use.
-    fn neighbours(&self, children: &[Vec<NodeIdx>], core: &[bool]) -> Vec<NodeIdx> {
-        let mut beside = Vec::new();
-        for &member in &self.members {
-            for &(family, _) in self.support.of(member) {
-                beside.extend(members(self.model.parents(family)));
-            }
-            beside.extend(&children[member.index()]);
-        }
-        beside.sort_unstable();
-        beside.dedup();
-        beside.retain(|node| core[node.index()] && !self.members.contains(node));
-        beside
+    fn neighbours(&self, beside: &[Vec<NodeIdx>]) -> Vec<NodeIdx> {
+        let members = self.members.iter();
+        let mut all: Vec<NodeIdx> = members
+            .flat_map(|member| beside[member.index()].iter().copied())
+            .filter(|&node| !has(&self.bits, node))
+            .collect();
+        all.sort_unstable();
+        all.dedup();
+        all
     }
 }
 

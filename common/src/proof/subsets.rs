@@ -26,6 +26,23 @@ pub struct BestOfAll {
     pub families: u64,
 }
 
+/// Returns how many rows are looked at in all, about; if it can be done at all.
+pub(super) fn work_for(table: &Table) -> Option<u64> {
+    bytes_for(table)?;
+    let mut sizes: Vec<u64> = NodeIdx::all(table.nodes())
+        .map(|node| table.arity(node) as u64)
+        .collect();
+    sizes.sort_unstable();
+    // A set of k variables has at most as many different rows as the k smallest allow, or fewer.
+    let (mut work, mut sets, mut most) = (0_u64, 1_u64, 1_u64);
+    for (k, size) in (0_u64..).zip(&sizes) {
+        work = work.saturating_add(sets.saturating_mul(most.min(table.rows() as u64)));
+        sets = sets * (sizes.len() as u64 - k) / (k + 1);
+        most = most.saturating_mul(*size);
+    }
+    Some(work)
+}
+
 /// Returns how many bytes it takes, if it can be done at all.
 pub(super) fn bytes_for(table: &Table) -> Option<usize> {
     let nodes = table.nodes();
@@ -196,7 +213,8 @@ impl SetSums {
     fn family(&self, table: &Table, terms: &FamilyTerms, child: NodeIdx, set: usize) -> i64 {
         let cells = self.cells[set | 1 << child.index()];
         let configurations = self.configurations[self.which[child.index()]][set];
-        cells - configurations - terms.penalty_of(table.arity(child), size(table, set))
+        let penalty = terms.penalty_of(table.arity(child), size(table, set));
+        (cells - configurations).saturating_sub(penalty).max(IMPOSSIBLE)
     }
 }
 
