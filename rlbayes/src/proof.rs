@@ -8,7 +8,8 @@ use crate::request::{RequestError, SearchRequest};
 use rlbayes_common::graph::Dag;
 use rlbayes_common::ids::NodeIdx;
 use rlbayes_common::proof::{
-    Candidates, Coverage, Effort, Family, Model, ProofNode, Prover, Tree, ascend,
+    Candidates, Claim, Coverage, Effort, Family, Model, ProofNode, Prover, Tree, ascend,
+    write_certificate,
 };
 use std::sync::Mutex;
 use std::sync::PoisonError;
@@ -53,9 +54,9 @@ pub struct Proof {
     request: SearchRequest,
     network: Dag,
     improved: bool,
-    pub(crate) units: i64,
-    pub(crate) bound_units: i64,
-    pub(crate) tolerance: i64,
+    units: i64,
+    bound_units: i64,
+    tolerance: i64,
     score: f64,
     bound: f64,
     coverage: Vec<Coverage>,
@@ -64,12 +65,12 @@ pub struct Proof {
     nodes: usize,
     root_gap: f64,
     elapsed: Duration,
-    pub(crate) evidence: Evidence,
+    evidence: Evidence,
 }
 
 /// What a proof consists of.
 #[derive(Clone, Debug)]
-pub(crate) enum Evidence {
+enum Evidence {
     /// Every family was scored, and the best order of the variables found.
     Subsets,
     /// The families, and a tree over them.
@@ -101,7 +102,9 @@ impl Proof {
     /// Returns whether every network that the constraints allow is covered.
     #[must_use]
     pub fn covers_all(&self) -> bool {
-        self.coverage.iter().all(|&coverage| coverage == Coverage::All)
+        self.coverage
+            .iter()
+            .all(|&coverage| coverage == Coverage::All)
     }
 
     /// Returns, for each variable, up to how many parents the proof covers; none: any number.
@@ -150,7 +153,11 @@ impl Proof {
     /// was shown.
     #[must_use]
     pub fn gap(&self) -> f64 {
-        if self.is_closed() { 0.0 } else { self.bound - self.score }
+        if self.is_closed() {
+            0.0
+        } else {
+            self.bound - self.score
+        }
     }
 
     /// Returns the best network known.
@@ -199,6 +206,27 @@ impl Proof {
     #[must_use]
     pub fn request(&self) -> &SearchRequest {
         &self.request
+    }
+
+    /// Returns the proof as a text that others can check; none if it was ended before there was a
+    /// bound. docs/proofs.md describes it.
+    #[must_use]
+    pub fn certificate(&self) -> Option<String> {
+        let tree = match &self.evidence {
+            Evidence::Nothing => return None,
+            Evidence::Subsets => None,
+            Evidence::Tree { families, nodes } => Some((&families[..], &nodes[..])),
+        };
+        Some(write_certificate(&Claim {
+            prover: &self.request.prover(),
+            constraints: self.request.named_constraints(),
+            network: &self.network,
+            units: self.units,
+            bound_units: self.bound_units,
+            tolerance: self.tolerance,
+            coverage: &self.coverage,
+            tree,
+        }))
     }
 
     #[doc(hidden)]
@@ -271,7 +299,10 @@ const MOST_ROWS_LOOKED_AT: u64 = 2_000_000_000;
 impl Work<'_> {
     fn start(&self, request: &SearchRequest, dag: &Dag) -> Proof {
         let units = self.prover.units_of(dag).iter().sum();
-        #[expect(clippy::cast_possible_truncation, reason = "a millionth of a nat in units")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "a millionth of a nat in units"
+        )]
         let tolerance = (TOLERANCE * self.prover.units_per_nat()).ceil() as i64;
         Proof {
             request: request.clone(),
@@ -294,7 +325,9 @@ impl Work<'_> {
 
     /// Returns whether this share of the time is not over yet.
     fn goes_on(&self, share: f64) -> bool {
-        let over = self.time.is_some_and(|time| self.began.elapsed() >= time.mul_f64(share));
+        let over = self
+            .time
+            .is_some_and(|time| self.began.elapsed() >= time.mul_f64(share));
         !over && !self.stop.is_stopped()
     }
 
@@ -316,13 +349,18 @@ impl Work<'_> {
                     list.is_none_or(|list| list.coverage != Coverage::All)
                 })
                 .collect();
-            let done = Mutex::new((nodes - open.len(), lists.iter().map(|list| list.evaluations).sum::<u64>()));
+            let done = Mutex::new((
+                nodes - open.len(),
+                lists.iter().map(|list| list.evaluations).sum::<u64>(),
+            ));
             let effort = Effort {
                 evaluations: turn,
                 bytes: self.memory / 4 / self.threads,
             };
             let found = in_parallel(self.threads, open.clone(), |child| {
-                let list = self.prover.candidates(child, effort, &|| self.goes_on(LISTING));
+                let list = self
+                    .prover
+                    .candidates(child, effort, &|| self.goes_on(LISTING));
                 let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
                 done.0 += usize::from(list.coverage == Coverage::All);
                 done.1 += list.evaluations;
@@ -425,11 +463,18 @@ impl Work<'_> {
     }
 
     /// Bounds the networks over the families, and branches until the gap is closed.
-    fn close(&self, proof: &mut Proof, families: Vec<Vec<Family>>, show: &(dyn Fn(&ProofProgress) + Sync)) {
+    fn close(
+        &self,
+        proof: &mut Proof,
+        families: Vec<Vec<Family>>,
+        show: &(dyn Fn(&ProofProgress) + Sync),
+    ) {
         let model = Model::new(families.iter().map(|families| &families[..]));
         let goes_on = || self.goes_on(1.0);
         // A dictionary has a row for each variable and cut, of which there are a few for each variable.
-        let dictionary = (6 * model.nodes() + 60).saturating_mul(model.len()).saturating_mul(8);
+        let dictionary = (6 * model.nodes() + 60)
+            .saturating_mul(model.len())
+            .saturating_mul(8);
         if dictionary > self.memory / 16 {
             let (multipliers, cost) = ascend(&model, -proof.units - proof.tolerance, &goes_on);
             self.bounded(proof, -cost);
@@ -441,7 +486,12 @@ impl Work<'_> {
             };
             return;
         }
-        let mut tree = Tree::new(&model, self.prover.units_per_nat(), -proof.units, proof.tolerance);
+        let mut tree = Tree::new(
+            &model,
+            self.prover.units_per_nat(),
+            -proof.units,
+            proof.tolerance,
+        );
         let mut is_root = true;
         while goes_on() && tree.size().saturating_mul(8) < self.memory / 2 {
             let wave = tree.wave();
@@ -508,4 +558,3 @@ fn in_parallel<T: Send, R: Send>(
     results.sort_by_key(|(at, _)| *at);
     results.into_iter().map(|(_, result)| result).collect()
 }
-

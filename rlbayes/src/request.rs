@@ -332,6 +332,11 @@ impl SearchRequest {
         Prover::new(self.table.data(), self.score, &self.constraints)
     }
 
+    /// Returns the constraints as people gave them.
+    pub(crate) fn named_constraints(&self) -> &NamedConstraints {
+        &self.named
+    }
+
     /// Checks that a network keeps the constraints; required edges are added.
     pub(crate) fn keeping_constraints(&self, dag: &Dag) -> Result<Dag, RequestError> {
         Ok(self.constraints.starting_point(self.table.data(), dag)?)

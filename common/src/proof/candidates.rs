@@ -60,6 +60,14 @@ pub struct Effort {
     pub bytes: usize,
 }
 
+impl Effort {
+    /// Whatever it takes.
+    pub const ANY: Self = Self {
+        evaluations: u64::MAX,
+        bytes: usize::MAX,
+    };
+}
+
 /// Finds the candidate parent sets of `child`. `go_on` is asked now and then; where it says no, or
 /// the effort is used up, what is complete so far is returned.
 pub(crate) fn candidates(

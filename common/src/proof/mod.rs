@@ -7,6 +7,7 @@
 
 mod ascent;
 mod candidates;
+mod certificate;
 mod cuts;
 mod model;
 mod partition;
@@ -18,6 +19,9 @@ mod tree;
 
 pub use ascent::ascend;
 pub use candidates::{Candidates, Coverage, Effort, Family};
+pub use certificate::{
+    CertificateError, Checked, Claim, Subject, check_certificate, read_subject, write_certificate,
+};
 pub use cuts::{Cut, CutKind, Multipliers};
 pub use model::Model;
 pub use prover::Prover;

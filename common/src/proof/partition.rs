@@ -147,17 +147,23 @@ impl ChildRows {
                 let mut occupied = 0;
                 for child_state in 0..self.states {
                     into.starts.push(narrow(into.places.len()));
-                    let mut count = 0;
                     let words = cells.words(cell * self.states + child_state);
-                    let places = cells.places[words.clone()].iter();
-                    for (&place, &mask) in places.zip(&cells.bits[words]) {
+                    let (from, masks) = (&cells.places[words.clone()], &cells.bits[words]);
+                    // Every word is written, and kept if it is not empty: no branch to mispredict.
+                    let start = into.places.len();
+                    into.places.resize(start + from.len(), 0);
+                    into.bits.resize(start + from.len(), 0);
+                    let (places, kept) = (&mut into.places[start..], &mut into.bits[start..]);
+                    let (mut count, mut used) = (0, 0);
+                    for (&place, &mask) in from.iter().zip(masks) {
                         let common = mask & rows[place as usize];
-                        if common != 0 {
-                            count += common.count_ones();
-                            into.places.push(place);
-                            into.bits.push(common);
-                        }
+                        places[used] = place;
+                        kept[used] = common;
+                        used += usize::from(common != 0);
+                        count += common.count_ones();
                     }
+                    into.places.truncate(start + used);
+                    into.bits.truncate(start + used);
                     into.counts.push(count);
                     occupied += usize::from(count > 0);
                 }

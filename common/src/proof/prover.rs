@@ -1,6 +1,6 @@
 //! What is to be proven: that no network over a table scores higher under a score and constraints.
 
-use super::candidates::{Candidates, Effort, candidates};
+use super::candidates::{Candidates, Coverage, Effort, Family, candidates};
 use super::subsets::{self, BestOfAll};
 use crate::data::Table;
 use crate::graph::Dag;
@@ -63,6 +63,45 @@ impl Prover {
             effort,
             go_on,
         )
+    }
+
+    /// Returns the candidate parent sets of a variable with up to so many parents (none: any number);
+    /// `None` if they can't all be listed.
+    pub(super) fn candidates_up_to(
+        &self,
+        child: NodeIdx,
+        most: Option<usize>,
+        go_on: &dyn Fn() -> bool,
+    ) -> Option<Vec<Family>> {
+        let limited = match most {
+            Some(most) => self.constraints.with_max_parents(most),
+            None => self.constraints.clone(),
+        };
+        let found = candidates(
+            self.table(),
+            &self.terms,
+            &limited,
+            child,
+            Effort::ANY,
+            go_on,
+        );
+        (found.coverage == Coverage::All).then_some(found.families)
+    }
+
+    /// Returns whether the constraints allow a parent set.
+    pub(super) fn allows(&self, child: NodeIdx, parents: &[NodeIdx]) -> bool {
+        let required = self.constraints.required().parents(child);
+        parents.len() <= self.constraints.max_parents()
+            && parents
+                .iter()
+                .all(|&parent| self.constraints.is_allowed(parent, child))
+            && required.iter().all(|parent| parents.contains(parent))
+    }
+
+    /// Returns the score of a family in whole units, as the search counts it.
+    pub(super) fn family_units(&self, child: NodeIdx, parents: &[NodeIdx]) -> i64 {
+        let score = self.scorer.local(child, parents, &mut Scratch::default());
+        self.terms.units(score.value())
     }
 
     /// Returns how many bytes [`Self::best_of_all`] takes, if the table has few enough variables.

@@ -214,7 +214,9 @@ impl SetSums {
         let cells = self.cells[set | 1 << child.index()];
         let configurations = self.configurations[self.which[child.index()]][set];
         let penalty = terms.penalty_of(table.arity(child), size(table, set));
-        (cells - configurations).saturating_sub(penalty).max(IMPOSSIBLE)
+        (cells - configurations)
+            .saturating_sub(penalty)
+            .max(IMPOSSIBLE)
     }
 }
 

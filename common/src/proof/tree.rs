@@ -329,7 +329,16 @@ impl<'m> Tree<'m> {
             let patience = if node.depth == 0 { 4 } else { 2 };
             let cuts = violated(self.model, &support, CUTS);
             if node.depth == 0 && std::env::var_os("DBG").is_some() {
-                eprintln!("round {round} {solved:?} objective {:.4} bound {:.4} missing {:.4} cuts {} alive {} size {} most {:?}", node.relaxation.objective(), node.bound as f64 / self.units_per_nat, missing as f64 / self.units_per_nat, cuts.len(), node.alive.count(), node.relaxation.size(), cuts.first());
+                eprintln!(
+                    "round {round} {solved:?} objective {:.4} bound {:.4} missing {:.4} cuts {} alive {} size {} most {:?}",
+                    node.relaxation.objective(),
+                    node.bound as f64 / self.units_per_nat,
+                    missing as f64 / self.units_per_nat,
+                    cuts.len(),
+                    node.alive.count(),
+                    node.relaxation.size(),
+                    cuts.first()
+                );
             }
             let is_worth_it = round < most_rounds && since_gain < patience;
             if is_worth_it && !cuts.is_empty() {

@@ -292,6 +292,16 @@ impl Constraints {
         &self.required
     }
 
+    /// Returns the same constraints with at most so many parents, or as many as are required.
+    pub(crate) fn with_max_parents(&self, most: usize) -> Self {
+        let required = NodeIdx::all(self.nodes()).map(|node| self.required.parents(node).len());
+        let least = required.max().unwrap_or(0);
+        Self {
+            max_parents: self.max_parents.min(most.max(least)),
+            ..self.clone()
+        }
+    }
+
     /// Returns the most parents that a node may have.
     #[must_use]
     pub fn max_parents(&self) -> usize {
