@@ -9,6 +9,7 @@ mod learn;
 mod other_searches;
 mod output;
 mod progress;
+mod prove;
 mod report;
 mod search_flags;
 mod terminal;
@@ -57,6 +58,8 @@ Example:
 #[derive(Subcommand, Debug)]
 enum Command {
     Learn(Box<learn::LearnArgs>),
+    Prove(Box<prove::ProveCommand>),
+    CheckProof(prove::CheckProofCommand),
     Score(tools::ScoreCommand),
     Compare(tools::CompareCommand),
     Sample(tools::SampleCommand),
@@ -167,6 +170,8 @@ fn not_understood(error: &clap::Error) -> ExitCode {
 fn run(command: &Command) -> Result<(), Failure> {
     match command {
         Command::Learn(args) => learn::run(args, &interrupt_flag()?.into()),
+        Command::Prove(args) => prove::run(args, &interrupt_flag()?.into()),
+        Command::CheckProof(args) => prove::check(args),
         Command::Score(args) => tools::score(args),
         Command::Compare(args) => tools::compare_networks(args),
         Command::Sample(args) => tools::sample_rows(args),

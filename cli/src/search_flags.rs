@@ -56,7 +56,7 @@ impl SearchFlags {
 }
 
 /// Says what is wrong, naming the flag or the file.
-fn refused(error: &RequestError, files: &ConstraintFiles) -> Failure {
+pub(crate) fn refused(error: &RequestError, files: &ConstraintFiles) -> Failure {
     match error {
         RequestError::Zero(field) => {
             let flag = match field {

@@ -103,7 +103,7 @@ pub use coordination::Cooperation;
 pub use network::{Fit, Network, NetworkUseError};
 pub use outcome::{Outcome, TracePoint};
 pub use progress::{Progress, StopHandle};
-pub use proof::{Proof, ProofLimits, ProofProgress, prove};
+pub use proof::{Proof, ProofLimits, ProofProgress, check_proof, prove};
 pub use request::{Field, RequestError, SearchRequest};
 #[doc(hidden)]
 pub use result_file::write_packed;
@@ -111,6 +111,7 @@ pub use rlbayes_common::data::{
     Bins, DeclaredSchema, Delimiter, LoadError, LoadOptions, LoadReport, MissingPolicy,
 };
 pub use rlbayes_common::metrics::StructureMetrics;
+pub use rlbayes_common::proof::{CertificateError, Checked as CheckedProof};
 pub use rlbayes_common::score::LogScore;
 pub use rlbayes_common::search::{
     Budget, NamedConstraints, SearchSpec as Algorithm, Stagnation, StoppedBy,

@@ -5,12 +5,15 @@ use crate::machine;
 use crate::network::Network;
 use crate::progress::StopHandle;
 use crate::request::{RequestError, SearchRequest};
+use crate::table::Table;
 use rlbayes_common::graph::Dag;
 use rlbayes_common::ids::NodeIdx;
 use rlbayes_common::proof::{
-    Candidates, Claim, Coverage, Effort, Family, Model, ProofNode, Prover, Tree, ascend,
-    write_certificate,
+    Candidates, CertificateError, Checked, Claim, Coverage, Effort, Family, Model, ProofNode,
+    Prover, Tree, ascend, check_certificate, read_subject, write_certificate,
 };
+use rlbayes_common::score::{ScoreName, ScoreSpec};
+use rlbayes_common::search::Constraints;
 use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::time::{Duration, Instant};
@@ -83,11 +86,11 @@ enum Evidence {
 }
 
 /// A network counts as better if it scores higher by more than this many nats.
-pub const TOLERANCE: f64 = 1e-6;
+const TOLERANCE: f64 = 1e-6;
 
 impl Proof {
-    /// Returns whether no network that the constraints allow scores higher (by more than
-    /// [`TOLERANCE`]).
+    /// Returns whether no network that the constraints allow scores higher, by more than a
+    /// millionth of a nat.
     #[must_use]
     pub fn is_proven(&self) -> bool {
         self.covers_all() && self.is_closed()
@@ -253,6 +256,24 @@ pub fn prove(
         .map_err(RequestError::UnknownStartNode)?;
     let dag = request.keeping_constraints(&dag)?;
     Ok(prove_dag(request, &dag, limits, stop, watch))
+}
+
+/// Checks the certificate of a proof ([`Proof::certificate`]) against a table: every score is counted
+/// again, the parent sets are listed again, and the proof is replayed in exact numbers.
+///
+/// # Errors
+/// If it is damaged, is about another table, or does not hold.
+pub fn check_proof(table: &Table, text: &str) -> Result<Checked, CertificateError> {
+    let subject = read_subject(text)?;
+    let about =
+        |error: &dyn std::fmt::Display| CertificateError::AboutSomethingElse(error.to_string());
+    let (name, ess, penalty_scale) = &subject.score;
+    let name: ScoreName = name.parse().map_err(|error| about(&error))?;
+    let spec = ScoreSpec::new(name, *ess, *penalty_scale).map_err(|error| about(&error))?;
+    let constraints = Constraints::new(table.data(), &subject.constraints);
+    let constraints = constraints.map_err(|error| about(&error))?;
+    let prover = Prover::new(table.data(), spec, &constraints);
+    check_certificate(text, &prover, &|| true)
 }
 
 /// See [`prove`]; the network keeps the constraints.
@@ -507,14 +528,14 @@ impl Work<'_> {
             show(&ProofProgress::Closing {
                 score: self.prover.score(-tree.best_cost()).value(),
                 bound: proof.bound,
-                nodes: tree.len(),
+                nodes: tree.nodes(),
             });
         }
         if let Some(better) = tree.better() {
             self.take_better(proof, -tree.best_cost(), better);
         }
         self.bounded(proof, -tree.bound());
-        proof.nodes = tree.len();
+        proof.nodes = tree.nodes();
         let nodes = tree.into_nodes();
         proof.evidence = Evidence::Tree { families, nodes };
     }

@@ -338,7 +338,6 @@ impl<'a> Levels<'a> {
                 let configurations = self.configurations(&ranks);
                 further.clear();
                 for &(other, with_other) in &open.sets[first + 1..end] {
-                    #[expect(clippy::cast_possible_truncation, reason = "a rank")]
                     let rank = (other & mask) as usize;
                     let both = Known {
                         best: known.best.max(with_other.best),
@@ -432,7 +431,7 @@ impl<'a> Levels<'a> {
         let states = self.child_states;
         let (cell, configuration) = (&tables.cell[..], &tables.configuration[..]);
         let mut fit = 0;
-        let scored = match self.limit_by() {
+        match self.limit_by() {
             LimitBy::Likelihood => {
                 let mut most_gain = 0;
                 self.rows
@@ -498,8 +497,7 @@ impl<'a> Levels<'a> {
                     most_fit: pure + self.slack,
                 }
             }
-        };
-        scored
+        }
     }
 
     fn limit_by(&self) -> LimitBy {
@@ -596,7 +594,6 @@ fn unpack(key: u128, bits: u32, members: usize, ranks: &mut Vec<usize>) {
     ranks.clear();
     let mut rest = key;
     for _ in 0..members {
-        #[expect(clippy::cast_possible_truncation, reason = "a rank")]
         ranks.push((rest & mask) as usize);
         rest >>= bits;
     }

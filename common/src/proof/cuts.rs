@@ -16,11 +16,13 @@ use std::sync::Arc;
 /// An inequality that every network satisfies.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Cut {
+    /// What it says about its variables.
     pub kind: CutKind,
     /// The variables, as bits.
     bits: Vec<u64>,
 }
 
+/// The kinds of cuts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum CutKind {
     /// Some variable has no parent inside.
@@ -42,6 +44,8 @@ pub(super) struct Bound {
 }
 
 impl Cut {
+    /// Makes a cut over some variables; `words` is the length of a bit set over all.
+    #[must_use]
     pub fn new(kind: CutKind, words: usize, members: impl IntoIterator<Item = NodeIdx>) -> Self {
         let mut bits = vec![0; words];
         for member in members {
@@ -50,6 +54,7 @@ impl Cut {
         Self { kind, bits }
     }
 
+    /// Lists the variables in order.
     pub fn members(&self) -> impl Iterator<Item = NodeIdx> + '_ {
         members(&self.bits)
     }

@@ -105,11 +105,6 @@ impl Relaxation {
         self.rows.len() * self.nonbasic.len()
     }
 
-    /// Returns how many cuts there are.
-    pub(super) fn cuts(&self) -> &[Arc<Cut>] {
-        &self.cuts
-    }
-
     /// Returns the families that the solution uses, and how much of each.
     pub(super) fn solution(&self) -> impl Iterator<Item = (usize, f64)> + '_ {
         self.basic

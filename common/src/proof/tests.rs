@@ -108,7 +108,7 @@ fn close(tree: &mut Tree<'_>) -> i64 {
         if wave.is_empty() {
             return tree.best_cost();
         }
-        assert!(tree.len() < 5000, "the tree does not end");
+        assert!(tree.nodes() < 5000, "the tree does not end");
         let processed = wave
             .into_iter()
             .map(|node| tree.process(node, &|| true))

@@ -16,6 +16,7 @@ use std::sync::Arc;
 pub struct ProofNode {
     /// Multipliers whose bound shows, one after the other, which families no better network uses.
     pub fixings: Vec<Multipliers>,
+    /// How it ends.
     pub end: End,
 }
 
@@ -39,9 +40,13 @@ pub enum End {
     Empty,
     /// Networks with the edge, and networks without it.
     Branch {
+        /// Where the edge starts.
         from: NodeIdx,
+        /// Where it ends.
         to: NodeIdx,
+        /// The node of networks with it.
         with: usize,
+        /// The node of networks without it.
         without: usize,
     },
     /// Not looked at yet.
@@ -217,7 +222,8 @@ impl<'m> Tree<'m> {
     }
 
     /// Returns how many nodes there are.
-    pub fn len(&self) -> usize {
+    #[must_use]
+    pub fn nodes(&self) -> usize {
         self.nodes.len()
     }
 
@@ -232,6 +238,8 @@ impl<'m> Tree<'m> {
         self.open.iter().map(|node| node.relaxation.size()).sum()
     }
 
+    /// Returns what the best network known costs.
+    #[must_use]
     pub fn best_cost(&self) -> i64 {
         self.best_cost
     }
@@ -328,18 +336,6 @@ impl<'m> Tree<'m> {
             };
             let patience = if node.depth == 0 { 4 } else { 2 };
             let cuts = violated(self.model, &support, CUTS);
-            if node.depth == 0 && std::env::var_os("DBG").is_some() {
-                eprintln!(
-                    "round {round} {solved:?} objective {:.4} bound {:.4} missing {:.4} cuts {} alive {} size {} most {:?}",
-                    node.relaxation.objective(),
-                    node.bound as f64 / self.units_per_nat,
-                    missing as f64 / self.units_per_nat,
-                    cuts.len(),
-                    node.alive.count(),
-                    node.relaxation.size(),
-                    cuts.first()
-                );
-            }
             let is_worth_it = round < most_rounds && since_gain < patience;
             if is_worth_it && !cuts.is_empty() {
                 self.add(&mut node, cuts);

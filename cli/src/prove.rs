@@ -1,0 +1,285 @@
+//! `rlbayes prove` and `rlbayes check-proof`: whether a better network is possible at all.
+
+use crate::args::{ScoreArgs, TableArgs};
+use crate::constraint_args::ConstraintArgs;
+use crate::failure::Failure;
+use crate::output::{Output, OutputOptions, network_for};
+use crate::search_flags::refused;
+use crate::terminal::{Messages, print, print_json};
+use crate::units::{parse_size, parse_time, show_count, show_time};
+use clap::Args;
+use indicatif::{ProgressBar, ProgressStyle};
+use rlbayes::{
+    Network, Proof, ProofLimits, ProofProgress, Search, SearchRequest, SearchSettings, Stagnation,
+    StopHandle, Table, check_proof, prove,
+};
+use rlbayes_common::files::write_whole;
+use serde_json::json;
+use std::fmt::Write;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Proves that no network scores higher, or how much higher one could score at most.
+#[derive(Args, Clone, Debug)]
+#[command(
+    after_long_help = "A proof is about the score on this table. It says nothing about causes, and \
+    other networks may score exactly as high.\n\nExamples:\n  rlbayes prove data/alarm.csv\n  \
+    rlbayes prove data/alarm.csv alarm.bif --time 5m --certificate alarm.proof"
+)]
+pub(crate) struct ProveCommand {
+    /// The table: CSV or TSV with a header, also gzipped
+    data: PathBuf,
+    /// The network, in any readable format; without one a short search finds it
+    network: Option<PathBuf>,
+    /// Where the best network goes; may be given several times. The ending chooses the format
+    #[arg(short, long = "output", value_name = "FILE")]
+    output: Vec<PathBuf>,
+    /// Writes the proof into a file that others can check, see check-proof
+    #[arg(long, value_name = "FILE")]
+    certificate: Option<PathBuf>,
+    /// How long it may take, such as 60s, 10m or 1h30m
+    #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "60s")]
+    time: Duration,
+    /// Memory for the proof [default: a quarter of the machine's or the container's]
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    memory: Option<usize>,
+    /// Threads [default: all cores]
+    #[arg(long, value_name = "T")]
+    threads: Option<u32>,
+    /// Prints one JSON object on stdout
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    score: ScoreArgs,
+    #[command(flatten)]
+    constraints: ConstraintArgs,
+    #[command(flatten)]
+    table: TableArgs,
+}
+
+/// Runs `prove`.
+pub(crate) fn run(args: &ProveCommand, stop: &StopHandle) -> Result<(), Failure> {
+    let messages = Messages::new(args.json);
+    let outputs: Vec<Output> = args
+        .output
+        .iter()
+        .map(|path| Output::new(path))
+        .collect::<Result<_, _>>()?;
+    let table = args
+        .table
+        .load(&args.data, |warning| messages.warn(&args.data, warning))?;
+    if args.threads == Some(0) {
+        return Err(Failure::input("--threads must be at least 1"));
+    }
+    let files = args.constraints.read()?;
+    let settings = SearchSettings {
+        score: args.score.score(),
+        penalty_scale: args.score.penalty_scale,
+        constraints: files.named.clone(),
+        start: files.start(),
+        threads: args.threads,
+        memory: args.memory,
+        ..SearchSettings::default()
+    };
+    let request = SearchRequest::new(&table, &settings).map_err(|error| refused(&error, &files))?;
+    let network = match &args.network {
+        Some(path) => Network::read(path).map_err(Failure::input)?,
+        None => search(args, &table, settings, stop)?,
+    };
+    let limits = ProofLimits {
+        time: Some(args.time),
+        memory: args.memory,
+        threads: args.threads,
+    };
+    let bar = bar(args.json);
+    let variables = table.variables().len();
+    let proof = prove(&request, &network, limits, stop, &mut |progress| {
+        bar.set_message(line(progress, variables));
+        bar.tick();
+    })
+    .map_err(|error| refused(&error, &files))?;
+    bar.finish_and_clear();
+    if let Some(path) = &args.certificate {
+        match proof.certificate() {
+            Some(text) => {
+                write_whole(path, text.as_bytes()).map_err(|error| Failure::file(path, error))?
+            }
+            None => messages.warning("there is no bound yet, so no certificate was written"),
+        }
+    }
+    let with_parameters = outputs.iter().any(Output::needs_parameters);
+    let best = network_for(table.data(), proof.dag(), 0.0, with_parameters)?;
+    for output in &outputs {
+        output.write(&best, OutputOptions::default(), |warning| {
+            messages.warn(output.path(), warning);
+        })?;
+    }
+    if args.json {
+        print_json(&as_json(&proof))?;
+    } else {
+        print(&report(&proof))?;
+    }
+    match stop.is_stopped() {
+        true => Err(Failure::Interrupted),
+        false => Ok(()),
+    }
+}
+
+/// Searches for the network to prove something about: for a quarter of the time at most, and only
+/// until it stands still.
+fn search(
+    args: &ProveCommand,
+    table: &Table,
+    mut settings: SearchSettings,
+    stop: &StopHandle,
+) -> Result<Network, Failure> {
+    settings.budget.time = Some(args.time / 4);
+    settings.budget.stagnation = Some(Stagnation::Time(Duration::from_millis(500)));
+    let found = Search::with(table, settings)
+        .stop_with(stop)
+        .run()
+        .map_err(Failure::input)?;
+    Ok(found.structure())
+}
+
+fn bar(hidden: bool) -> ProgressBar {
+    let bar = match hidden {
+        true => ProgressBar::hidden(),
+        false => ProgressBar::new_spinner(),
+    };
+    bar.set_style(
+        ProgressStyle::with_template("{spinner} {wide_msg}")
+            .unwrap_or_else(|_| ProgressStyle::default_spinner()),
+    );
+    bar
+}
+
+fn line(progress: &ProofProgress, of: usize) -> String {
+    match progress {
+        ProofProgress::Listing {
+            variables,
+            evaluations,
+        } => {
+            #[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
+            let scored = show_count(*evaluations as f64);
+            format!("listing parent sets: {variables} of {of} variables done, {scored} sets scored")
+        }
+        ProofProgress::Closing {
+            score,
+            bound,
+            nodes,
+        } => format!(
+            "best {score:.3} · at most {:.3} nats higher · {nodes} nodes",
+            bound - score
+        ),
+        _ => String::new(),
+    }
+}
+
+/// The one sentence that people want.
+fn sentence(proof: &Proof) -> String {
+    let of_class = match proof.covers_all() {
+        true => "possible".to_owned(),
+        false => format!("of {}", proof.covers()),
+    };
+    if proof.is_proven() {
+        "proven: no network scores higher on this table".to_owned()
+    } else if proof.is_closed() {
+        format!("none of the {} scores higher on this table", proof.covers())
+    } else if proof.gap().is_finite() {
+        let percent = 100.0 * proof.gap() / proof.score().abs().max(f64::MIN_POSITIVE);
+        format!(
+            "at most {:.3} nats ({percent:.3} %) below the best {of_class}",
+            proof.gap()
+        )
+    } else {
+        "nothing is proven: the time was too short for a bound".to_owned()
+    }
+}
+
+fn report(proof: &Proof) -> String {
+    let mut text = sentence(proof);
+    #[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
+    let scored = show_count(proof.evaluations() as f64);
+    let _ = write!(text, "\n  score      {:.3}", proof.score());
+    if proof.has_improved() {
+        let _ = write!(text, " (better than the network given; -o writes it)");
+    }
+    let _ = write!(text, "\n  covers     {}", proof.covers());
+    let _ = write!(
+        text,
+        "\n  work       {} parent sets kept of {scored} scored",
+        proof.families()
+    );
+    if proof.nodes() > 0 {
+        let nodes = if proof.nodes() == 1 { "node" } else { "nodes" };
+        let gap = proof.root_gap().max(0.0);
+        let _ = write!(
+            text,
+            "; tree of {} {nodes}, {gap:.3} nats apart at its root",
+            proof.nodes()
+        );
+    }
+    let _ = writeln!(text, "\n  took       {}", show_time(proof.elapsed()));
+    text
+}
+
+fn as_json(proof: &Proof) -> serde_json::Value {
+    let finite = |number: f64| number.is_finite().then_some(number);
+    let network = proof.network();
+    json!({
+        "score": proof.score(),
+        "score_name": proof.request().score_name(),
+        "bound": finite(proof.bound()),
+        "gap": finite(proof.gap()),
+        "proven": proof.is_proven(),
+        "covers": proof.covers(),
+        "covered_parents": proof.covered_parents(),
+        "improved": proof.has_improved(),
+        "edges": network.edges(),
+        "families": proof.families(),
+        "evaluations": proof.evaluations(),
+        "nodes": proof.nodes(),
+        "root_gap": finite(proof.root_gap()),
+        "seconds": proof.elapsed().as_secs_f64(),
+    })
+}
+
+/// Checks the certificate of a proof against the table.
+#[derive(Args, Clone, Debug)]
+#[command(
+    after_long_help = "Every score is counted again, the parent sets are listed again, and the proof is \
+    replayed in exact numbers.\n\nExample:\n  rlbayes check-proof data/alarm.csv alarm.proof"
+)]
+pub(crate) struct CheckProofCommand {
+    /// The table
+    data: PathBuf,
+    /// The certificate that prove has written
+    certificate: PathBuf,
+    #[command(flatten)]
+    table: TableArgs,
+}
+
+/// Runs `check-proof`.
+pub(crate) fn check(args: &CheckProofCommand) -> Result<(), Failure> {
+    let messages = Messages::new(false);
+    let table = args
+        .table
+        .load(&args.data, |warning| messages.warn(&args.data, warning))?;
+    let text = std::fs::read_to_string(&args.certificate).map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => Failure::file(&args.certificate, "there is no such file"),
+        _ => Failure::file(&args.certificate, error),
+    })?;
+    let checked =
+        check_proof(&table, &text).map_err(|error| Failure::file(&args.certificate, error))?;
+    print(&match checked.is_proven {
+        true => format!(
+            "the proof holds: no network scores higher than {:.6} on this table\n",
+            checked.score
+        ),
+        false => format!(
+            "the proof holds: the network scores {:.6}, and none that is covered more than {:.6}\n",
+            checked.score, checked.bound
+        ),
+    })
+}
