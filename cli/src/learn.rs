@@ -7,9 +7,11 @@ use crate::progress::SearchBar;
 use crate::report::{Comparison, as_json, report};
 use crate::search_flags::SearchFlags;
 use crate::terminal::{Messages, print_json};
-use clap::Args;
+use clap::{Args, ValueEnum};
 use rlbayes::coordination::Cooperation;
-use rlbayes::{Outcome, RunError, Runners, Search, SearchError, StopHandle, StoppedBy, Table};
+use rlbayes::{
+    Outcome, Proving, RunError, Runners, Search, SearchError, StopHandle, StoppedBy, Table,
+};
 use rlbayes_common::graph::Dag;
 use rlbayes_common::network::NamedDag;
 use std::path::PathBuf;
@@ -43,6 +45,10 @@ pub(crate) struct LearnArgs {
     /// BIF: maps names that other programs refuse, with the originals as comments
     #[arg(long)]
     portable_names: bool,
+    /// Whether a prover runs beside the search and ends it when no better network is possible: off, or
+    /// auto (where the table is small enough and no limit of evaluations or iterations is given)
+    #[arg(long, value_enum, default_value_t = ProveMode::Auto)]
+    prove: ProveMode,
     /// SVG: draws only the neighbourhood of a node
     #[arg(long, value_name = "NODE")]
     around: Option<String>,
@@ -50,6 +56,15 @@ pub(crate) struct LearnArgs {
     table: TableArgs,
     #[command(flatten)]
     search: SearchFlags,
+}
+
+/// See [`Proving`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ProveMode {
+    /// No prover.
+    Off,
+    /// Where it is worth it.
+    Auto,
 }
 
 const EXAMPLES: &str = "\
@@ -88,9 +103,13 @@ pub(crate) fn run(args: &LearnArgs, stop: &StopHandle) -> Result<(), Failure> {
     for output in &outputs {
         output.check_names(&unlearned, args.portable_names)?;
     }
-    let (settings, _) = args
+    let (mut settings, _) = args
         .search
         .request(&table, Runners::Threads, Cooperation::On)?;
+    settings.prove = match args.prove {
+        ProveMode::Off => Proving::Off,
+        ProveMode::Auto => Proving::Auto,
+    };
     let mut bar = SearchBar::new(!args.quiet);
     let mut search = Search::with(&table, settings)
         .stop_with(stop)
@@ -173,7 +192,10 @@ fn finish(
     }
     if args.json {
         let view = outcome.view();
-        print_json(&as_json(outcome.request(), view, best, comparison.as_ref()))?;
+        let mut result = as_json(outcome.request(), view, best, comparison.as_ref());
+        result["proven"] = outcome.is_proven().into();
+        result["gap"] = outcome.gap().into();
+        print_json(&result)?;
     }
     match (failed, outcome.stopped_by()) {
         (Some(failure), _) => Err(failure),

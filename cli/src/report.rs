@@ -98,6 +98,15 @@ pub(crate) fn report(outcome: &Outcome, comparison: Option<&Comparison>, message
         request.seed()
     ));
     messages.line(&format!("  score        {:.3}", outcome.score()));
+    match outcome.gap() {
+        _ if outcome.is_proven() => {
+            messages.line("  proven       no network scores higher on this table");
+        }
+        Some(gap) => messages.line(&format!(
+            "  bound        at most {gap:.3} nats below the best possible"
+        )),
+        None => {}
+    }
     messages.line(&format!("  edges        {}", outcome.edges().len()));
     messages.line(&format!(
         "  found after  {} of {} (stopped by {})",

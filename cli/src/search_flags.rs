@@ -48,6 +48,7 @@ impl SearchFlags {
             deterministic: self.resources.deterministic,
             round_evaluations: self.resources.round_evaluations,
             cooperation,
+            ..SearchSettings::default()
         };
         let request =
             SearchRequest::new(table, &settings).map_err(|error| refused(&error, &files))?;

@@ -78,6 +78,7 @@ mod run;
 mod score;
 mod search;
 mod settings;
+mod side_proof;
 mod table;
 
 #[doc(hidden)]
@@ -121,6 +122,6 @@ pub use score::Score;
 pub use search::{Search, SearchError};
 #[doc(hidden)]
 pub use settings::Runners;
-pub use settings::SearchSettings;
+pub use settings::{Proving, SearchSettings};
 pub use state_folder::StateFolderError;
 pub use table::{Table, TableError};

@@ -2,6 +2,7 @@
 
 use crate::coordination::{State, View};
 use crate::network::{Fit, Network, NetworkUseError};
+use crate::proof::Proof;
 use crate::request::SearchRequest;
 use rlbayes_common::elite::EliteRow;
 use rlbayes_common::graph::Dag;
@@ -20,6 +21,7 @@ pub struct Outcome {
     stopped_by: StoppedBy,
     ended_before: bool,
     view: View,
+    proof: Option<Arc<Proof>>,
 }
 
 /// A new best on the way.
@@ -55,7 +57,34 @@ impl Outcome {
             stopped_by: state.stopped_by().unwrap_or(StoppedBy::Stop),
             ended_before,
             view: state.view(Duration::ZERO, None),
+            proof: None,
         }
+    }
+
+    pub(crate) fn with_proof(self, proof: Option<Proof>) -> Self {
+        Self {
+            proof: proof.map(Arc::new),
+            ..self
+        }
+    }
+
+    /// Returns whether it is proven that no network scores higher, by more than a millionth of a nat.
+    #[must_use]
+    pub fn is_proven(&self) -> bool {
+        self.stopped_by == StoppedBy::Proven || self.gap().is_some_and(|gap| gap <= 0.0)
+    }
+
+    /// Returns how much higher a network could score at most, in nats, if that was shown for all
+    /// networks.
+    #[must_use]
+    pub fn gap(&self) -> Option<f64> {
+        if self.stopped_by == StoppedBy::Proven {
+            return Some(0.0);
+        }
+        let proof = self.proof.as_ref().filter(|proof| proof.covers_all())?;
+        let gap = proof.bound() - self.score();
+        gap.is_finite()
+            .then_some(if gap <= 1.1e-6 { 0.0 } else { gap })
     }
 
     /// Returns the score of the best network.

@@ -6,13 +6,14 @@ use crate::network::Network;
 use crate::progress::StopHandle;
 use crate::request::{RequestError, SearchRequest};
 use crate::table::Table;
+use rlbayes_common::elite::{EliteRow, Structure};
 use rlbayes_common::graph::Dag;
 use rlbayes_common::ids::NodeIdx;
 use rlbayes_common::proof::{
     Candidates, CertificateError, Checked, Claim, Coverage, Effort, Family, Model, ProofNode,
     Prover, Tree, ascend, check_certificate, read_subject, write_certificate,
 };
-use rlbayes_common::score::{ScoreName, ScoreSpec};
+use rlbayes_common::score::{LogScore, ScoreName, ScoreSpec};
 use rlbayes_common::search::Constraints;
 use std::sync::Mutex;
 use std::sync::PoisonError;
@@ -211,6 +212,14 @@ impl Proof {
         &self.request
     }
 
+    /// Returns the network as a row of the elite pool, if it is better than the one given.
+    pub(crate) fn better_row(&self) -> Option<EliteRow> {
+        self.improved.then(|| EliteRow {
+            structure: Structure::of(&self.network),
+            score: LogScore::new(self.score),
+        })
+    }
+
     /// Returns the proof as a text that others can check; none if it was ended before there was a
     /// bound. docs/proofs.md describes it.
     #[must_use]
@@ -255,7 +264,7 @@ pub fn prove(
         .placed_on(request.table())
         .map_err(RequestError::UnknownStartNode)?;
     let dag = request.keeping_constraints(&dag)?;
-    Ok(prove_dag(request, &dag, limits, stop, watch))
+    Ok(prove_latest(request, &|| dag.clone(), limits, stop, watch))
 }
 
 /// Checks the certificate of a proof ([`Proof::certificate`]) against a table: every score is counted
@@ -276,10 +285,10 @@ pub fn check_proof(table: &Table, text: &str) -> Result<Checked, CertificateErro
     check_certificate(text, &prover, &|| true)
 }
 
-/// See [`prove`]; the network keeps the constraints.
-pub(crate) fn prove_dag(
+/// See [`prove`]; the network is asked for when the parent sets are listed, and keeps the constraints.
+pub(crate) fn prove_latest(
     request: &SearchRequest,
-    dag: &Dag,
+    latest: &dyn Fn() -> Dag,
     limits: ProofLimits,
     stop: &StopHandle,
     watch: &mut (dyn FnMut(&ProofProgress) + Send),
@@ -293,8 +302,8 @@ pub(crate) fn prove_dag(
         time: limits.time,
         stop,
     };
-    let mut proof = work.start(request, dag);
-    work.run(&mut proof, watch);
+    let mut proof = work.start(request, &latest());
+    work.run(&mut proof, latest, watch);
     proof.elapsed = began.elapsed();
     proof
 }
@@ -352,7 +361,12 @@ impl Work<'_> {
         !over && !self.stop.is_stopped()
     }
 
-    fn run(&self, proof: &mut Proof, watch: &mut (dyn FnMut(&ProofProgress) + Send)) {
+    fn run(
+        &self,
+        proof: &mut Proof,
+        latest: &dyn Fn() -> Dag,
+        watch: &mut (dyn FnMut(&ProofProgress) + Send),
+    ) {
         /// The share of the time that listing may take.
         const LISTING: f64 = 0.6;
         let nodes = self.prover.table().nodes();
@@ -416,6 +430,9 @@ impl Work<'_> {
             return;
         }
         proof.coverage = lists.iter().map(|list| list.coverage).collect();
+        proof.network = latest();
+        proof.units = self.prover.units_of(&proof.network).iter().sum();
+        proof.score = self.prover.score(proof.units).value();
         let families = self.with_own_families(proof, lists);
         proof.families = families.iter().map(Vec::len).sum();
         self.close(proof, families, &show);

@@ -8,7 +8,7 @@ use crate::chains::{ChainMaker, SliceSettings};
 use crate::coordination::{ChainCount, Cooperation, Pace, SearchPlan, Snapshots};
 use crate::machine;
 use crate::memory_layout::MemoryLayout;
-use crate::settings::{Runners, SearchSettings};
+use crate::settings::{Proving, Runners, SearchSettings};
 use crate::table::Table;
 use rlbayes_common::elite::{EliteRow, Keying, Structure};
 use rlbayes_common::exchange::SearchDescription;
@@ -46,6 +46,8 @@ pub struct SearchRequest {
     cache_bytes: usize,
     /// Temperatures of the default algorithm: how many rungs their ladder has.
     ladder: u32,
+    /// Bytes that a prover beside the chains may hold; none: there is no prover.
+    prover_bytes: Option<usize>,
 }
 
 /// A setting of a search, by its name.
@@ -114,6 +116,9 @@ pub enum RequestError {
     },
 }
 
+/// The most variables of a search that is proven on the side. Beyond that a proof is out of reach of
+/// the seconds that it gets (docs/proofs.md has the figures), and chains would lose them.
+const MOST_PROVEN: usize = 64;
 /// How often a free-running chain reports without a new best, in one process.
 const EXCHANGE_EVERY: Duration = Duration::from_secs(2);
 /// How often an in-process search is checkpointed: a kill loses at most this.
@@ -185,6 +190,14 @@ impl SearchRequest {
             ),
             _ => (ChainCount::Fixed(fitting), Pace::Free),
         };
+        let budget = settings.budget.or_default();
+        let caches = layout.caches(fitting);
+        let proves = settings.prove == Proving::Auto
+            && settings.runners == Runners::Threads
+            && algorithm.takes_seeds()
+            && table.data().nodes() <= MOST_PROVEN
+            && budget.ends_by_time();
+        let prover_bytes = proves.then_some(caches / 4);
         Ok(Self {
             table: table.clone(),
             score,
@@ -193,7 +206,7 @@ impl SearchRequest {
             start,
             algorithm,
             seed: Seed(settings.seed),
-            budget: settings.budget.or_default(),
+            budget,
             runners: settings.runners,
             threads,
             chains,
@@ -203,8 +216,9 @@ impl SearchRequest {
                 false => Cooperation::Off,
             },
             round_evaluations: settings.round_evaluations,
-            cache_bytes: layout.caches(fitting),
+            cache_bytes: caches - prover_bytes.unwrap_or(0),
             ladder: chains.ladder(),
+            prover_bytes,
         })
     }
 
@@ -255,6 +269,7 @@ impl SearchRequest {
             round_evaluations: search.round_evaluations,
             cache_bytes: layout.caches(chains),
             ladder: search.ladder,
+            prover_bytes: None,
         })
     }
 
@@ -330,6 +345,11 @@ impl SearchRequest {
     /// Returns what proofs about the table, the score and the constraints are made with.
     pub(crate) fn prover(&self) -> Prover {
         Prover::new(self.table.data(), self.score, &self.constraints)
+    }
+
+    /// Returns how many bytes a prover beside the chains may hold; none: there is no prover.
+    pub(crate) fn prover_bytes(&self) -> Option<usize> {
+        self.prover_bytes
     }
 
     /// Returns the constraints as people gave them.

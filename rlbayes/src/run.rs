@@ -7,9 +7,13 @@ use crate::effects::{Effects, drop_stale_rows, everything, log_record};
 use crate::journal::{Batch, Journal};
 use crate::outcome::Outcome;
 use crate::progress::{Progress, StopHandle};
+use crate::proof::Proof;
 use crate::request::{CHECKPOINT_EVERY, SearchRequest};
+use crate::side_proof::SideProof;
 use crate::state_folder::{self, StateFolderError};
+use rlbayes_common::elite::Found;
 use rlbayes_common::exchange::{Answer, ChainOrder, ChainReport, Exchange, Hello, Origin};
+use rlbayes_common::graph::Dag;
 use rlbayes_common::ids::{ChainId, Incarnation, WorkerId};
 use rlbayes_common::search::{SavedChain, StoppedBy};
 use rlbayes_common::snapshot::decode_chain;
@@ -103,9 +107,11 @@ pub(crate) fn run(request: &SearchRequest, options: RunOptions<'_>) -> Result<Ou
         cleared_at: Duration::ZERO,
         checkpoint_at: Duration::ZERO,
         shown_at: Duration::ZERO,
+        prover: None,
+        proof: None,
     };
-    let state = run.until_the_end(&options.stop, options.watch);
-    Ok(Outcome::new(request, &problem, state, false))
+    let (state, proof) = run.until_the_end(&options.stop, options.watch);
+    Ok(Outcome::new(request, &problem, state, false).with_proof(proof))
 }
 
 /// A run under way.
@@ -133,11 +139,19 @@ struct Run<'a> {
     cleared_at: Duration,
     checkpoint_at: Duration,
     shown_at: Duration,
+    /// The prover beside the chains, and what it has shown.
+    prover: Option<SideProof>,
+    proof: Option<Proof>,
 }
 
 impl Run<'_> {
-    fn until_the_end(mut self, stop: &StopHandle, watch: &mut dyn FnMut(&Progress)) -> State {
+    fn until_the_end(
+        mut self,
+        stop: &StopHandle,
+        watch: &mut dyn FnMut(&Progress),
+    ) -> (State, Option<Proof>) {
         self.join();
+        self.start_prover();
         let mut interrupted = false;
         loop {
             let is_open = self.wait_for_reports();
@@ -146,6 +160,9 @@ impl Run<'_> {
             if stop.is_stopped() && !interrupted {
                 interrupted = true;
                 commands.extend(self.state.apply(now, Event::Stop(StoppedBy::Interrupt)));
+            }
+            if self.is_proven() {
+                commands.extend(self.state.apply(now, Event::Stop(StoppedBy::Proven)));
             }
             let reported = self
                 .is_exchange_due()
@@ -160,6 +177,9 @@ impl Run<'_> {
                 commands.extend(self.state.apply(now, Event::Exchange(exchange)));
             }
             let improved = self.carry_out(now, commands);
+            if improved && let (Some(prover), Some(best)) = (&self.prover, self.best_dag()) {
+                prover.improved(best);
+            }
             self.answer(&answered);
             if improved || now.saturating_sub(self.shown_at) >= SHOW_EVERY {
                 self.shown_at = now;
@@ -175,10 +195,43 @@ impl Run<'_> {
             }
             self.ask_for_checkpoints(now);
         }
+        if let Some(prover) = self.prover.take() {
+            self.proof = prover.end();
+        }
         self.leave();
         let now = self.begun.elapsed();
         watch(&Progress::of(&self.state, &self.maker.problem, now, false));
+        (self.state, self.proof)
+    }
+
+    /// Starts the prover where the search is to have one. A search can do without.
+    fn start_prover(&mut self) {
+        let Some(bytes) = self.request.prover_bytes() else {
+            return;
+        };
+        let start = self.best_dag();
+        let start = start.unwrap_or_else(|| self.maker.problem.start().clone());
+        match SideProof::start(self.request, &start, bytes) {
+            Ok(prover) => self.prover = Some(prover),
+            Err(error) => tracing::warn!(%error, "there is no thread for the prover"),
+        }
+    }
+
+    fn best_dag(&self) -> Option<Dag> {
         self.state
+            .best()
+            .and_then(|row| row.structure.to_dag().ok())
+    }
+
+    /// Returns whether the prover has just shown that no better network is possible.
+    fn is_proven(&mut self) -> bool {
+        let Some(proof) = self.prover.as_mut().and_then(SideProof::finished) else {
+            return false;
+        };
+        self.prover = None;
+        let is_proven = proof.is_proven();
+        self.proof = Some(proof);
+        is_proven
     }
 
     /// Enters this process as the one worker, and starts its chains.
@@ -372,6 +425,10 @@ impl Run<'_> {
                 self.note(report);
             }
             last.append(&mut self.pending);
+        }
+        let better = self.proof.as_ref().and_then(Proof::better_row);
+        if let (Some(row), Some(report)) = (better, last.first_mut()) {
+            report.finds.push((Found::Best, row));
         }
         let now = self.begun.elapsed();
         let exchange = self.exchange(last);

@@ -47,6 +47,19 @@ pub struct SearchSettings {
     pub round_evaluations: u64,
     /// Whether chains get networks of other chains.
     pub cooperation: Cooperation,
+    /// Whether a prover runs beside the chains and ends the search when no better network is possible.
+    pub prove: Proving,
+}
+
+/// Whether a search is proven on the side.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Proving {
+    /// Never.
+    #[default]
+    Off,
+    /// Where the table is small enough, and the end of the search depends on time anyway: searches
+    /// that are limited by evaluations stay repeatable.
+    Auto,
 }
 
 /// Who runs the chains of a search.
@@ -80,6 +93,7 @@ impl Default for SearchSettings {
             deterministic: false,
             round_evaluations: 200_000,
             cooperation: Cooperation::On,
+            prove: Proving::Off,
         }
     }
 }

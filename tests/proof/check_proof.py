@@ -1,245 +1,355 @@
 #!/usr/bin/env python3
 """Checks a certificate of optimality of RLBayes:  check_proof.py TABLE.csv[.gz] CERTIFICATE
 
-Reads these two files only and shares no code with the program: it recounts every score from the table,
-lists the parent sets anew with bounds of its own (proven beside the code), and replays the tree in whole
-numbers. Prints one line; exit code 0: it holds, 1: rejected, 2: bad arguments. Needs Python 3 and numpy.
-The table is read as it stands: no binning, no missing cells. Sets of variables are bit masks.
+Reads these two files only and shares no code with the program: it recounts every score from the table, lists the parent sets
+anew with bounds of its own (proven beside the code) and replays the tree in whole numbers. Prints one line; exit code 0: it
+holds, 1: rejected, 2: bad arguments. The table is taken as it stands: no binning, no missing cells. Needs Python 3.10, numpy.
+Sets of variables are bit masks throughout; scores are nats, higher is better; costs are units, lower is better.
 """
 import csv, gzip, hashlib, io, json, math, sys
 import numpy as np
 
-EPS = 1e-8     # nats: a parent set that beats all its subsets by no more than this may be left out
-SAME = 1e-7    # nats: how far a stated score may lie from the recounted one (rounding to units)
-BAYES = ("bdeu", "k2")
-
+EPS = 1e-8   # nats: a parent set that beats its subsets by no more than this may be left out
+SAME = 1e-7  # nats: how far a stated score may lie from the recounted one (the program rounds each term to units)
 
 class Rejected(Exception):
     """The certificate does not hold; says why."""
-
 
 def need(condition, why):
     if not condition:
         raise Rejected(why)
 
-
 def is_int(value, low=-2**63, high=2**63):
     return type(value) is int and low <= value < high
 
-
 def mask_of(members, n):
-    """The mask of a list of different variable numbers."""
     need(type(members) is list and all(is_int(m, 0, n) for m in members), "a variable's number is wrong")
     need(len(set(members)) == len(members), "a variable is listed twice")
     return sum(1 << m for m in members)
 
-
 def bits(mask):
     return [i for i in range(mask.bit_length()) if mask >> i & 1]
 
-
 def read_table(path):
-    """Returns names sorted bytewise and, in that order, columns of state numbers."""
+    """Returns the names, sorted bytewise, and in that order the columns as state numbers."""
     raw = open(path, "rb").read()
     text = (gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw).decode("utf-8-sig")
     separator = max(",;\t", key=text.split("\n", 1)[0].count)
     header, *rows = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=separator) if row]
     need(rows and all(len(row) == len(header) for row in rows), "the table is empty or ragged")
     need(len(set(header)) == len(header), "two columns of the table share a name")
-    need(not {"", "NA", "NaN", "?"}.intersection(*[set().union(*rows)]), "the table has missing cells")
+    need({"", "NA", "NaN", "?"}.isdisjoint(set().union(*rows)), "the table has missing cells")
     order = sorted(range(len(header)), key=lambda i: header[i].encode())
     columns = [np.unique([row[i] for row in rows], return_inverse=True)[1].astype(np.int64) for i in order]
     return [header[i] for i in order], columns
-
 
 class Problem:
     """Table, score and constraints: what the first line of a certificate states."""
 
     def __init__(self, table, head):
         names, self.columns = table
-        n, self.rows = len(names), len(self.columns[0])
+        n, self.rows, variables = len(names), len(self.columns[0]), head["variables"]
         need(set(head) == {"format", "rows", "variables", "score", "units_per_nat", "constraints"}, "the header is malformed")
         need(is_int(head["format"]) and head["format"] == 1, "the format is unknown")
         need(is_int(head["rows"]) and head["rows"] == self.rows, "the table has another number of rows")
-        need([v["name"] for v in head["variables"]] == names, "the table has other variables")
-        self.n, self.states = n, [v["states"] for v in head["variables"]]
-        seen = [int(column.max()) + 1 for column in self.columns]
-        need(all(is_int(r, 1) and r >= s for r, s in zip(self.states, seen)), "the table has more states than stated")
+        need([v["name"] for v in variables] == names, "the table has other variables")
+        self.n, self.states, seen = n, [v["states"] for v in variables], [int(column.max()) + 1 for column in self.columns]
+        need(all(is_int(r, s, 1 << 20) for r, s in zip(self.states, seen)), "the table has other states")
         self.unit, score, limits = head["units_per_nat"], head["score"], head["constraints"]
-        need(type(self.unit) in (int, float) and 0 < self.unit < 1e18, "units_per_nat is wrong")
-        need(set(score) == {"name", "ess", "penalty_scale"}, "the score is malformed")
         self.name, self.ess, scale = score["name"], score["ess"], score["penalty_scale"]
-        need(self.name in ("bic", "aic", "loglik") + BAYES, "the score is unknown")
+        need(type(self.unit) in (int, float) and 0 < self.unit < 1e18, "units_per_nat is wrong")
+        need(self.name in ("bic", "aic", "loglik", "bdeu", "k2") and len(score) == 3, "the score is unknown")
         need(all(type(v) in (int, float) and 0 <= v < 1e9 for v in (self.ess, scale)), "the score is malformed")
         need(self.name != "bdeu" or self.ess > 0, "ess must be positive")
-        self.weight = scale * {"bic": math.log(self.rows) / 2, "aic": 1.0}.get(self.name, 0.0)  # nats a parameter
-        self.tables = {}
-        # Constraints. An allowed parent set of x contains required[x] and lies within possible[x].
+        self.bayes, self.terms_of = self.name in ("bdeu", "k2"), {}
+        self.weight = scale * {"bic": math.log(self.rows) / 2, "aic": 1.0}.get(self.name, 0.0)  # nats for each parameter
+        # Constraints: an allowed parent set of x contains required[x], lies within possible[x] and has at most `most` members.
         need(set(limits) == {"required", "forbidden", "tiers", "max_parents"}, "the constraints are malformed")
-        at = {name: i for i, name in enumerate(names)}
-        edges = {key: [(at[a], at[b]) for a, b in limits[key]] for key in ("required", "forbidden")}
-        tier = {}
+        at, tier, self.most = {name: i for i, name in enumerate(names)}, {}, limits["max_parents"]
+        required, forbidden = [{(at[a], at[b]) for a, b in limits[key]} for key in ("required", "forbidden")]
         for level, group in enumerate(limits["tiers"]):
             for name in group:
                 need(tier.setdefault(at[name], level) == level, "a variable is in two tiers")
-        need(limits["max_parents"] is None or is_int(limits["max_parents"], 0), "max_parents is wrong")
-        self.most = n if limits["max_parents"] is None else limits["max_parents"]
-        self.constrained = any(limits[key] for key in ("required", "forbidden", "tiers")) or self.most < n
-        lone = {x for x in range(n) if seen[x] == 1}  # columns that hold one value have no edges
-        self.required = [sum({1 << a for a, b in edges["required"] if b == x}) for x in range(n)]
-        self.possible = [sum(1 << y for y in range(n) if y != x and not {x, y} & lone and (y, x) not in edges["forbidden"]
+        need(self.most is None or is_int(self.most, 0), "max_parents is wrong")
+        self.constrained = bool(required or forbidden or tier or self.most is not None)
+        self.most = n if self.most is None else self.most
+        free = [x for x in range(n) if seen[x] > 1]  # columns that hold one value only have no edges
+        self.required = [sum(1 << a for a, b in required if b == x) for x in range(n)]
+        self.possible = [sum(1 << y for y in free if x in free and y != x and (y, x) not in forbidden
                              and not (x in tier and y in tier and tier[y] > tier[x])) for x in range(n)]
-        self.key = json.dumps([head["variables"], score, limits])
+        self.key = json.dumps([variables, score, limits])
 
     def allowed(self, x, parents):
         return not (parents & ~self.possible[x] or self.required[x] & ~parents or parents.bit_count() > self.most)
 
-    def product(self, variables):
-        return math.prod((float(self.states[v]) for v in variables), start=1.0)
+    def configurations(self, parents):
+        return math.prod((float(self.states[y]) for y in bits(parents)), start=1.0)
 
     def penalty(self, x, q):
         return self.weight * (self.states[x] - 1) * q if self.weight else 0.0
 
     def term(self, a):
-        """For counts c = 0..rows: c ln c where a is None, else ln (a (a + 1) ... (a + c - 1))."""
-        if a not in self.tables:
+        """For the counts c = 0 .. rows: ln (a (a + 1) ... (a + c - 1)), or c ln c if a is None."""
+        if a not in self.terms_of:
             i = np.arange(self.rows + 1, dtype=float)
-            logs = np.log(np.maximum(i, 1)) if a is None else np.log(a + i[:-1])
-            self.tables[a] = i * logs if a is None else np.append(0.0, np.cumsum(logs, dtype=np.longdouble)).astype(float)
-        return self.tables[a]
+            self.terms_of[a] = i * np.log(np.maximum(i, 1)) if a is None else \
+                np.append(0.0, np.cumsum(np.log(a + i[:-1]), dtype=np.longdouble)).astype(float)
+        return self.terms_of[a]
 
     def terms(self, x, q):
-        """Every score is: sum over cells (parents, x) of the first table of their counts, minus sum over
-        cells (parents) of the second, minus the penalty. q: number of parent configurations."""
+        """Every score is the sum of the first table over the counts of (configuration, state of x), minus that of the second
+        over the counts of configurations, minus the penalty. q: the number of parent configurations."""
         if self.name == "bdeu":
-            return self.term(self.ess / q / self.states[x]), self.term(self.ess / q)
-        return (self.term(1.0), self.term(float(self.states[x]))) if self.name == "k2" else (self.term(None),) * 2
+            return self.term(self.ess / (q * self.states[x])), self.term(self.ess / q)
+        return (self.term(1.0), self.term(float(self.states[x]))) if self.name == "k2" else (self.term(None), self.term(None))
 
-    def cells(self, variables):
-        """Gives each row the number of its configuration; at most as many numbers as rows."""
+    def cells(self, parents):
+        """Gives each row the number of its parent configuration, among those that occur."""
         code = np.zeros(self.rows, np.int64)
-        for v in variables:
-            code = np.unique(code * self.states[v] + self.columns[v], return_inverse=True)[1]
+        for y in bits(parents):
+            code = np.unique(code * self.states[y] + self.columns[y], return_inverse=True)[1]
         return code
 
-    def local(self, x, parents, fit_only=False):
+    def local(self, x, parents, penalised=True):
         """The score of x with these parents, in nats."""
-        cell, q = self.cells(bits(parents)), self.product(bits(parents))
+        cell, q = self.cells(parents), self.configurations(parents)
         joint, alone = self.terms(x, q)
         fit = joint[np.bincount(cell * self.states[x] + self.columns[x])].sum() - alone[np.bincount(cell)].sum()
-        return float(fit if fit_only else fit - self.penalty(x, q))
+        return float(fit) - (self.penalty(x, q) if penalised else 0.0)
 
     def same(self, units, nats):
         return is_int(units) and abs(units / self.unit - nats) <= SAME
 
-    # Which parent sets matter ------------------------------------------------------------------------
+    # Which parent sets matter. needed() returns sets such that every allowed set of at most `most` parents has a subset among
+    # them (or is one of them) that scores as well, up to EPS. A set is closed, with all above it, by two laws:
     #
-    # needed() returns sets such that every allowed set of at most `most` parents contains one of them (or
-    # is one) that scores as well, up to EPS. A set T is closed, with all its supersets, by these laws:
+    # 1. Limit. If no superset V of T fits better than u(T), then score(V) <= u(T) - penalty(V), so V is useless once
+    #    penalty(V) >= u(T) - best(T), where best(T) is the best needed set within T.
+    #    - Likelihood: u is its value given all candidates, as more parents never lower it.
+    #    - BDeu: u is -ln r for each cell (configuration, state of x) that occurs. Read the rows one by one: the first row of a
+    #      cell has predictive probability (a / r) / (a + rows before it in its configuration) <= 1 / r, any other at most 1.
+    #      In a superset cells only split, so there are no fewer.
+    #    - K2: a row with o rows before it in its cell and t >= o in its configuration has predictive probability
+    #      (1 + o) / (r + t) <= (1 + o) / (r + o), which grows with o; and in a superset o is no larger. So u is the sum over
+    #      cells of ln of the product of (1 + o) / (r + o) for o = 0 .. count - 1.
+    # 2. Gain, for the likelihood. Adding y to V raises it by N times the information between x and y given V: in each cell of
+    #    V at most min(N H(x), N H(y)) there. Splitting a cell lowers the sum of N H(x) and that of N H(y), and a sum of
+    #    minima is at most the minimum of sums. So g(S, y), the total over the cells of S, bounds the gain of y over every V
+    #    that contains S. Of penalty(V + y), y causes the share 1 - 1 / r_y. Where that is at least g, V + y is no better than
+    #    V, a smaller allowed set, for which there is a needed one by induction.
     #
-    # 1. Limit. If no superset V of T fits better than u(T), then score(V) <= u(T) - penalty(V), so V is
-    #    useless once penalty(V) >= u(T) - best(T), where best(T) is the best needed set within T.
-    #    - Likelihood: u = its value given all candidates, as more parents never lower the likelihood.
-    #    - BDeu: u = -ln r for each non-empty cell (configuration, state of x). Read the rows one by one: the
-    #      first of a cell has predictive probability (a/r) / (a + rows so far in its configuration) <= 1/r,
-    #      all others at most 1; and in a superset every cell stays or splits, so cells grow no fewer.
-    #    - K2: a row with o earlier rows in its cell and t >= o in its configuration has predictive
-    #      probability (1 + o) / (r + t) <= (1 + o) / (r + o). This grows with o, and in a superset o is no
-    #      larger. So u = sum over cells of ln of the product of (1 + o) / (r + o), o = 0 .. count - 1.
-    # 2. Gain (likelihood only). N times the information between x and y given V is, in each cell of V, at
-    #    most the smaller of N H(x | cell) and N H(y | cell). Splitting a cell lowers the sum of each
-    #    of the two (conditioning lowers entropy), and a sum of smaller ones is at most the smaller sum. So
-    #    g(S, y), the total over the cells of S, bounds the gain of y over every superset V of S. The penalty
-    #    of y there is penalty(V + y) (1 - 1/r_y): where that is at least g, V + y is no better than V, an
-    #    allowed smaller set, for which there is a needed set by induction on size.
-    #
-    # Both say: "useless if penalty(V) >= limit(T)", and a limit holds for all supersets of T. So one number
-    # a set is kept; a set takes the least limit of its subsets. Sets are visited in the order of their
-    # masks, so that all subsets come before: a set is a prefix S, plus one y lower than all in S.
-    # For the likelihood, cells in which x has one value add 0 for ever: their rows are dropped.
-
+    # Both read "V is useless if penalty(V) >= limit(T)" for all supersets V of T, so one number for each open set is kept, and
+    # a set takes over the least limit of its subsets. Sets are visited in the order of their masks, so all subsets before: each is
+    # a prefix and a y below all of it. For the likelihood, cells where x has one value add 0 for ever: their rows are dropped.
     def needed(self, x, most):
-        base, r_x = self.required[x], self.states[x]
+        base, r_x, columns_x = self.required[x], self.states[x], self.columns[x]
         free = bits(self.possible[x] & ~base)
         most = min(most, self.most) - base.bit_count()
         need(self.allowed(x, base) and most >= 0, "no parent set is both covered and allowed")
-        bayes = self.name in BAYES
-        data = np.array([self.columns[y] for y in free], np.int64).reshape(len(free), self.rows)
+        columns = np.array([self.columns[y] for y in free], np.int64).reshape(len(free), self.rows)
         arity = np.array([self.states[y] for y in free], np.int64)
-        keep = 1 - 1 / np.maximum(arity, 2)  # the share of the penalty that y causes
-        top = None if bayes else self.local(x, base | self.possible[x], fit_only=True)
-        pure = self.term(1.0) - self.term(float(r_x)) if self.name == "k2" else np.full(self.rows + 1, -math.log(r_x))
-        pure[0] = 0.0
-        xlnx = self.term(None)
-        first = self.local(x, base)
-        found = [(base, first)]
-        limit = pure[np.bincount(self.cells(bits(base)) * r_x + self.columns[x])].sum() if bayes else top
-        known = {0: (first, limit - first)}  # open set -> best needed set within it, limit
+        best_fit = self.local(x, base | self.possible[x], penalised=False)  # the likelihood given all candidates
+        pure = self.term(1.0) - self.term(float(r_x)) if self.name == "k2" else np.append(0.0, np.full(self.rows, -math.log(r_x)))
+        xlnx, first, start = self.term(None), self.local(x, base), self.cells(base)
+        top = pure[np.bincount(start * r_x + columns_x)].sum() if self.bayes else best_fit
+        found, known = [(base, first)], {0: (first, top - first)}  # open set -> score of the best needed set within, limit
 
         def evaluate(ys, data, cell, value, cells, q):
-            """For each y: fit of prefix + y, its limit u, and g (or None)."""
+            """For each y: the fit of prefix + y, the limits u, and g / share (no limit for Bayesian scores)."""
             sizes = arity[ys]
-            starts = np.cumsum(sizes) - sizes
-            codes = (data[ys] + starts[:, None]) * (cells * r_x) + (cell * r_x + value)
+            at = np.cumsum(sizes) - sizes  # counts has one layer for each state of each y; those of a y begin here
+            codes = (data[ys] + at[:, None]) * (cells * r_x) + (cell * r_x + value)
             counts = np.bincount(codes.ravel(), minlength=int(sizes.sum()) * cells * r_x).reshape(-1, cells, r_x)
             sums = counts.sum(axis=2)
-            if bayes:  # the tables depend on the number of configurations, so on the arity of y
-                fit = np.empty(len(sums))
+            if self.bayes:  # the tables depend on the number of configurations, hence on the arity of y
+                fit, layers = np.empty(len(sums)), np.repeat(sizes, sizes)
                 for r in set(sizes.tolist()):
-                    own = np.repeat(sizes, sizes) == r
                     joint, alone = self.terms(x, q * r)
-                    fit[own] = joint[counts[own]].sum(axis=(1, 2)) - alone[sums[own]].sum(axis=1)
-                return np.add.reduceat(fit, starts), np.add.reduceat(pure[counts].sum(axis=(1, 2)), starts), None
+                    fit[layers == r] = joint[counts[layers == r]].sum(axis=(1, 2)) - alone[sums[layers == r]].sum(axis=1)
+                return np.add.reduceat(fit, at), np.add.reduceat(pure[counts].sum(axis=(1, 2)), at), np.full(len(ys), np.inf)
             parts = xlnx.take(sums)
-            fit = np.add.reduceat(xlnx.take(counts).sum(axis=(1, 2)) - parts.sum(axis=1), starts)
-            here = counts[:sizes[0]].sum(axis=0)  # cell by value of x, from any y
-            total = xlnx.take(here.sum(axis=1))
-            spread_y = total - np.add.reduceat(parts, starts, axis=0)
-            return fit, top, np.minimum(total - xlnx.take(here).sum(axis=1), spread_y).sum(axis=1)
+            fit = np.add.reduceat(xlnx.take(counts).sum(axis=(1, 2)) - parts.sum(axis=1), at)
+            here = counts[:sizes[0]].sum(axis=0)  # cell by state of x, from any y
+            whole = xlnx.take(here.sum(axis=1))
+            spread_x, spread_y = whole - xlnx.take(here).sum(axis=1), whole - np.add.reduceat(parts, at, axis=0)
+            return fit, np.full(len(ys), best_fit), np.minimum(spread_x, spread_y).sum(axis=1) / (1 - 1 / sizes)
 
         def visit(prefix, size, tail, data, cell, value, q):
             """Scores prefix + y for each y of the tail that is not closed, then goes below."""
-            # number the cells anew, without rows that no longer matter
-            counts = np.bincount(cell * r_x + value, minlength=(int(cell.max(initial=-1)) + 1) * r_x).reshape(-1, r_x)
-            alive = (counts > 0).sum(axis=1) > (0 if bayes else 1)
+            counts = np.bincount(cell * r_x + value, minlength=(int(cell.max(initial=0)) + 1) * r_x).reshape(-1, r_x)
+            alive = (counts > 0).sum(axis=1) > (0 if self.bayes else 1)  # drop rows that add 0 and number the cells anew
             rows = np.flatnonzero(alive[cell])
-            if not len(rows):
-                return
             data, value, cell = data[:, rows], value[rows], (np.cumsum(alive) - 1)[cell[rows]]
-            smaller = [prefix ^ 1 << z for z in bits(prefix)]
-            ys, bests, limits = [], [], []
-            for y in tail:
-                best, limit = known[prefix]
-                for mask in smaller:
-                    entry = known.get(mask | 1 << y)
-                    if entry is None:
-                        break
-                    best, limit = max(best, entry[0]), min(limit, entry[1])
-                else:
+            smaller, todo = [prefix ^ 1 << z for z in bits(prefix)], []
+            for y in tail if len(rows) else ():
+                below_it = [known[prefix]] + [known.get(mask | 1 << y) for mask in smaller]
+                if None not in below_it:  # all subsets are open
+                    best, limit = max(b for b, _ in below_it), min(l for _, l in below_it)
                     if self.penalty(x, q * self.states[free[y]]) < limit - EPS:
-                        ys.append(y), bests.append(best), limits.append(limit)
-            if not ys:
-                return
-            fit, upper, gain = evaluate(np.array(ys), data, cell, value, int(alive.sum()), q)
-            upper = np.broadcast_to(upper, fit.shape)
+                        todo.append((y, best, limit))
+            results = zip(*evaluate(np.array([y for y, _, _ in todo]), data, cell, value, int(alive.sum()), q)) if todo else ()
             below = []
-            for i, y in enumerate(ys):
-                score = float(fit[i]) - self.penalty(x, q * self.states[free[y]])
-                mask, best, limit = prefix | 1 << y, bests[i], limits[i]
+            for (y, best, limit), (fit, upper, gain) in zip(todo, results):
+                mask, q_y = prefix | 1 << y, q * self.states[free[y]]
+                score = float(fit) - self.penalty(x, q_y)
                 if score > best + EPS:
                     best = score
                     found.append((base | sum(1 << free[z] for z in bits(mask)), score))
-                limit = min(limit, float(upper[i]) - best)
-                if gain is not None:
-                    limit = min(limit, float(gain[i] / keep[y]) + 2 * EPS)
-                if self.penalty(x, q * self.states[free[y]] * 2) < limit - EPS:  # room for one more parent
+                limit = min(limit, float(upper) - best, float(gain) + 2 * EPS)  # 2 EPS: where g decides, leave room for rounding
+                if self.penalty(x, q_y * 2) < limit - EPS:  # open: there is room for one more parent
                     known[mask] = best, limit
                     below.append(y)
-            if size + 1 < most:
-                for i in range(1, len(below)):
-                    y = below[i]
-                    visit(prefix | 1 << y, size + 1, below[:i], data, cell * self.states[free[y]] + data[y], value, q * self.states[free[y]])
+            for i, y in enumerate(below if size + 1 < most else ()):
+                r = self.states[free[y]]
+                visit(prefix | 1 << y, size + 1, below[:i], data, cell * r + data[y], value, q * r)
 
-        if most > 0:
-            visit(0, 0, range(len(free)), data, self.cells(bits(base)), self.columns[x], self.product(bits(base)))
+        visit(0, 0, range(len(free) if most else 0), columns, start, columns_x, self.configurations(base))
         return found
+
+    def best_of_all(self, most):
+        """The score of the best network covered, from all parent sets and all subsets of variables; no bounds are needed."""
+        need(self.n <= 20, "too many variables for the method subsets")
+        masks, q = np.arange(1 << self.n), np.ones(1 << self.n)
+        rows, weights = np.unique(np.array(self.columns), axis=1, return_counts=True)
+        # A family's score is joint[parents + x] - alone[parents] - penalty, as ess / (q r_x) is ess / (q of parents + x).
+        joint, alone = np.empty(len(q)), {r: np.empty(len(q)) for r in set(self.states)}
+
+        def count(mask, cell, lowest):  # visits all sets of variables, adding the highest first
+            counts = np.bincount(cell, weights).astype(np.int64)
+            joint[mask] = self.term(self.ess / q[mask] if self.name == "bdeu" else 1.0 if self.name == "k2" else None)[counts].sum()
+            for r in alone:
+                alone[r][mask] = self.term(float(r))[counts].sum() if self.name == "k2" else joint[mask]
+            for y in range(lowest):
+                code = cell * self.states[y] + rows[y]
+                q[mask | 1 << y] = q[mask] * self.states[y]
+                count(mask | 1 << y, (np.cumsum(np.bincount(code) > 0) - 1)[code], y)  # numbered anew, without gaps
+
+        count(0, np.zeros(len(weights), np.int64), self.n)
+        sizes, families = sum(masks >> i & 1 for i in range(self.n)), []
+        for x, (must, may, r) in enumerate(zip(self.required, self.possible, self.states)):
+            good = (masks & ~may == 0) & (masks & must == must) & (sizes <= min(self.most, most[x]))
+            score = np.where(good, joint[masks | 1 << x] - alone[r] - self.weight * (r - 1) * q, -np.inf)
+            for i in range(self.n):  # from "parents are W" to "parents are within W"
+                pairs = score.reshape(-1, 2, 1 << i)
+                np.maximum(pairs[:, 1], pairs[:, 0], out=pairs[:, 1])
+            families.append(score)
+        best = np.where(masks == 0, 0.0, -np.inf)  # best[W]: the best network of the variables W; some x of W comes last in it
+        for level in range(1, self.n + 1):
+            for x in range(self.n):
+                own = masks[(sizes == level) & (masks >> x & 1 == 1)]
+                best[own] = np.maximum(best[own], best[own ^ 1 << x] + families[x][own ^ 1 << x])
+        return float(best[-1])
+
+def propagate(left):
+    """Removes families that close a cycle with forced edges, those in all families of a variable; None if a variable has none."""
+    while left and all(left):
+        below = [0] * len(left)  # where forced edges lead to
+        for x, own in enumerate(left):
+            for y in bits(own[0][1]):
+                if all(parents >> y & 1 for _, parents in own):
+                    below[y] |= 1 << x
+        for k in range(len(left)):  # also by several edges
+            below = [reach | below[k] if reach >> k & 1 else reach for reach in below]
+        kept = [[f for f in own if not f[1] & below[x]] for x, own in enumerate(left)]
+        if kept == left:
+            return left
+        left = kept
+    return None
+
+def bound(left, multipliers, n):
+    """The least cost that the multipliers show for networks of the families left, and how much each family adds to it.
+    Cluster: some variable of it has no parent in it, else there were a cycle inside. Packing: at most one variable of it has all
+    others as parents, since of two such each were a parent of the other. So for multipliers >= 0 no network costs less."""
+    for kind, members, units in multipliers:
+        need(kind in ("c", "p") and members and is_int(units, 0), "a multiplier is malformed or negative")
+    cuts = [(kind == "c", mask_of(members, n), units) for kind, members, units in multipliers]
+    total, added = sum(units if cluster else -units for cluster, _, units in cuts), []
+    for x, own in enumerate(left or ()):
+        mine = [(cluster, mask & ~(1 << x), units) for cluster, mask, units in cuts if mask >> x & 1]
+        costs = [cost - sum(u for cluster, others, u in mine if cluster and not parents & others)
+                 + sum(u for cluster, others, u in mine if not cluster and not others & ~parents) for cost, parents in own]
+        total += min(costs)
+        added.append([cost - min(costs) for cost in costs])
+    return total, added
+
+def replay(lines, families, cost, tolerance):
+    """Walks the tree; returns the highest score, in units, that it leaves possible."""
+    n, waiting, highest, lines = len(families), [families], -2**80, iter(lines)
+    while waiting:
+        left = propagate(waiting.pop())  # None: no network is left here
+        kind = "fix"
+        while kind == "fix":
+            (kind, value), = next(lines).items()
+            least, added = bound(left, value, n) if kind in ("fix", "close") else (0, 0)
+            if kind == "fix" and left:  # drop families whose networks cost at least cost - tolerance
+                kept = [[f for f, more in zip(*pair) if least + more < cost - tolerance] for pair in zip(left, added)]
+                highest = highest if kept == left else max(highest, tolerance - cost)
+                left = propagate(kept)
+        if kind == "branch":
+            source, to = value if mask_of(value, n) else ()
+            for wanted in (0, 1):  # the last one, with the edge, comes first
+                waiting.append(left and [[f for f in own if x != to or f[1] >> source & 1 == wanted] for x, own in enumerate(left)])
+        else:
+            need(kind == "close" or kind == "empty" and left is None, "a node called empty is not, or the tree is malformed")
+            highest = max(highest, -least) if left else highest
+    need(next(lines, None) is None, "something follows the tree")
+    return highest
+
+def pairs_once(pairs):
+    need(len(dict(pairs)) == len(pairs), "a key is given twice")
+    return dict(pairs)
+
+def check(table, text, cache):
+    """Returns the line to print, or raises Rejected. text: bytes. cache: a dict to keep as long as the table is the same."""
+    try:
+        return check_parsed(table, text, cache)
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, MemoryError, RecursionError, StopIteration) as error:
+        raise Rejected(f"the certificate is malformed ({type(error).__name__}: {error})") from error
+
+def check_parsed(table, text, cache):
+    body, last = text[:-78], text[-78:]
+    need(last == b'{"sha256":"%s"}\n' % hashlib.sha256(body).hexdigest().encode(), "the sha256 does not fit: the file was changed")
+    head, found, claim, *rest = [json.loads(line, object_pairs_hook=pairs_once) for line in body.decode().rstrip("\n").split("\n")]
+    problem, units = Problem(table, head), found["units"]
+    n, same, local = problem.n, problem.same, problem.local
+    need(set(found) == {"network", "units"} and len(found["network"]) == n, "the network is malformed")
+    network = [mask_of(parents, n) for parents in found["network"]]
+    need(all(problem.allowed(x, network[x]) for x in range(n)), "the network breaks a constraint")
+    need(propagate([[(0, parents)] for parents in network]), "the network has a cycle")
+    need(same(units, sum(local(x, network[x]) for x in range(n))), "the network's score is wrong")
+    need(set(claim) == {"bound_units", "tolerance_units", "coverage", "method"}, "the claim is malformed")
+    claimed, tolerance, coverage = claim["bound_units"], claim["tolerance_units"], claim["coverage"]
+    need(is_int(claimed) and is_int(tolerance, 0), "the claim is malformed")
+    need(len(coverage) == n and all(k is None or is_int(k, 0) for k in coverage), "the coverage is malformed")
+    most = [n if k is None else k for k in coverage]
+    if claim["method"] == "subsets":
+        need(not rest, "something follows the claim")
+        need(problem.best_of_all(most) <= claimed / problem.unit + SAME, "a network scores higher than the bound")
+    else:
+        need(claim["method"] == "tree" and len(rest) > n, "the method is unknown or the lists are cut short")
+        need(all(set(line) == {"family", "sets"} and line["family"] == x for x, line in enumerate(rest[:n])), "a list is malformed")
+        families = [[(-score, mask_of(parents, n)) for score, parents in line["sets"]] for line in rest[:n]]
+        for x, own in enumerate(families):
+            need(all(problem.allowed(x, parents) for _, parents in own), "a listed family breaks a constraint")
+            need(all(same(-cost, local(x, parents)) for cost, parents in own), "a family's score is wrong")
+        need(replay(rest[n:], families, -units, tolerance) <= claimed, "the tree does not show the bound")
+        for x, own in enumerate(families):  # last, as it takes longest: is no parent set missing?
+            key, listed = (problem.key, x, most[x]), {parents for _, parents in own}
+            cache[key] = cache.get(key) or problem.needed(x, most[x])
+            for wanted, score in cache[key]:
+                need(wanted in listed or any(not parents & ~wanted and -cost / problem.unit >= score - SAME for cost, parents in own),
+                     f"variable {x} lacks the parent set {bits(wanted)}")
+    covers = "all networks" if coverage == [None] * n else f"networks with at most {most[0]} parents" if len(set(most)) == 1 else \
+        f"networks with at most so many parents: {','.join('any' if k is None else str(k) for k in coverage)}"
+    covers, score = covers + ", within the constraints" * problem.constrained, units / problem.unit
+    if coverage == [None] * n and claimed <= units + tolerance and tolerance / problem.unit <= 1.1e-6:
+        return f"holds: proven, no network scores higher than {score:.6f} ({covers})"
+    return f"holds: no network covered scores more than {max(0, claimed - units) / problem.unit:.6f} nats higher than {score:.6f} (covers {covers})"
+
+if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit(print(__doc__.split("\n")[0], file=sys.stderr) or 2)
+    try:
+        print(check(read_table(sys.argv[1]), open(sys.argv[2], "rb").read(), {}))
+    except (Rejected, OSError, ValueError, csv.Error, EOFError) as error:
+        sys.exit(print(f"REJECTED: {error}") or 1)

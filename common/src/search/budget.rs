@@ -52,6 +52,8 @@ pub enum StoppedBy {
     Interrupt,
     /// There was nothing left to try.
     Exhausted,
+    /// It was proven that no network scores higher.
+    Proven,
 }
 
 /// How far a search has come.
@@ -86,6 +88,17 @@ impl Budget {
             stagnation: Some(Stagnation::AsLongAsItTook),
             ..self
         }
+    }
+
+    /// Returns whether time alone may end the search, so that its end differs from run to run.
+    #[must_use]
+    pub fn ends_by_time(&self) -> bool {
+        let by_stagnation = matches!(
+            self.stagnation,
+            Some(Stagnation::Time(_) | Stagnation::AsLongAsItTook)
+        );
+        let is_counted = self.iterations.is_some() || self.evaluations.is_some();
+        (self.time.is_some() || by_stagnation) && !is_counted
     }
 
     /// Returns why the search is over, if it is.
@@ -159,7 +172,7 @@ impl Budget {
 
 impl StoppedBy {
     /// All reasons.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Time,
         Self::Iterations,
         Self::Evaluations,
@@ -168,6 +181,7 @@ impl StoppedBy {
         Self::Stop,
         Self::Interrupt,
         Self::Exhausted,
+        Self::Proven,
     ];
 
     /// Returns the reason of a name, as JSON spells it.
@@ -188,6 +202,7 @@ impl StoppedBy {
             Self::Stop => "stop",
             Self::Interrupt => "interrupt",
             Self::Exhausted => "exhausted",
+            Self::Proven => "proven",
         }
     }
 }

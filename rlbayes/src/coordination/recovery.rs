@@ -98,7 +98,7 @@ impl State {
         let spent = self.spent(Duration::ZERO);
         match reason {
             StoppedBy::Interrupt => false,
-            StoppedBy::Stop | StoppedBy::Exhausted => true,
+            StoppedBy::Stop | StoppedBy::Exhausted | StoppedBy::Proven => true,
             // The last evaluations may not have reached for a step of any chain.
             StoppedBy::Evaluations => {
                 let nodes = self.best().map_or(0, |row| row.structure.nodes() as u64);

@@ -1,0 +1,68 @@
+//! The prover beside a search: one thread that lists parent sets while the chains search, then closes
+//! the gap to the best network that they have found by then.
+
+use crate::progress::StopHandle;
+use crate::proof::{Proof, ProofLimits, prove_latest};
+use crate::request::SearchRequest;
+use rlbayes_common::graph::Dag;
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// The longest that the prover may take: what it has not proven by then it will not prove soon.
+const MOST_TIME: Duration = Duration::from_secs(10);
+
+/// A prover at work.
+pub(crate) struct SideProof {
+    thread: Option<JoinHandle<Proof>>,
+    stop: StopHandle,
+    best: Arc<Mutex<Dag>>,
+}
+
+impl SideProof {
+    /// Starts the prover, which may hold so many bytes.
+    pub(crate) fn start(request: &SearchRequest, start: &Dag, bytes: usize) -> io::Result<Self> {
+        let stop = StopHandle::default();
+        let best = Arc::new(Mutex::new(start.clone()));
+        let (request, stops, latest) = (request.clone(), stop.clone(), Arc::clone(&best));
+        let limits = ProofLimits {
+            time: Some(MOST_TIME),
+            memory: Some(bytes),
+            threads: Some(1),
+        };
+        let thread = std::thread::Builder::new()
+            .name("prover".to_owned())
+            .spawn(move || {
+                let latest = || {
+                    latest
+                        .lock()
+                        .unwrap_or_else(PoisonError::into_inner)
+                        .clone()
+                };
+                prove_latest(&request, &latest, limits, &stops, &mut |_| {})
+            })?;
+        Ok(Self {
+            thread: Some(thread),
+            stop,
+            best,
+        })
+    }
+
+    /// Hands over the best network so far.
+    pub(crate) fn improved(&self, best: Dag) {
+        *self.best.lock().unwrap_or_else(PoisonError::into_inner) = best;
+    }
+
+    /// Returns the proof if the prover is done.
+    pub(crate) fn finished(&mut self) -> Option<Proof> {
+        let thread = self.thread.take_if(|thread| thread.is_finished())?;
+        thread.join().ok()
+    }
+
+    /// Ends the prover and returns what it has shown.
+    pub(crate) fn end(mut self) -> Option<Proof> {
+        self.stop.stop();
+        self.thread.take()?.join().ok()
+    }
+}
