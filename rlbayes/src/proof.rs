@@ -264,7 +264,10 @@ pub fn prove(
         .placed_on(request.table())
         .map_err(RequestError::UnknownStartNode)?;
     let dag = request.keeping_constraints(&dag)?;
-    Ok(prove_latest(request, &|| dag.clone(), limits, stop, watch))
+    /// What is left of the time closes the gap.
+    const LISTING: f64 = 0.6;
+    let latest = || dag.clone();
+    Ok(prove_latest(request, &latest, limits, LISTING, stop, watch))
 }
 
 /// Checks the certificate of a proof ([`Proof::certificate`]) against a table: every score is counted
@@ -285,11 +288,13 @@ pub fn check_proof(table: &Table, text: &str) -> Result<Checked, CertificateErro
     check_certificate(text, &prover, &|| true)
 }
 
-/// See [`prove`]; the network is asked for when the parent sets are listed, and keeps the constraints.
+/// See [`prove`]; the network is asked for when the parent sets are listed, which may take a share
+/// `listing` of the time, and keeps the constraints.
 pub(crate) fn prove_latest(
     request: &SearchRequest,
     latest: &dyn Fn() -> Dag,
     limits: ProofLimits,
+    listing: f64,
     stop: &StopHandle,
     watch: &mut (dyn FnMut(&ProofProgress) + Send),
 ) -> Proof {
@@ -300,6 +305,7 @@ pub(crate) fn prove_latest(
         memory: limits.memory.unwrap_or_else(|| machine::memory() / 4),
         began,
         time: limits.time,
+        listing,
         stop,
     };
     let mut proof = work.start(request, &latest());
@@ -314,13 +320,15 @@ struct Work<'a> {
     memory: usize,
     began: Instant,
     time: Option<Duration>,
+    /// The share of the time that listing may take.
+    listing: f64,
     stop: &'a StopHandle,
 }
 
 /// Parent sets that are scored of a variable before the next one has its turn; each later turn is
 /// larger by a factor.
-const FIRST_TURN: u64 = 300_000;
-const NEXT_TURN: u64 = 16;
+const FIRST_TURN: u64 = 5_000;
+const NEXT_TURN: u64 = 60;
 /// Families from which on few variables are better proven by scoring every family.
 const MANY_FAMILIES: usize = 2_000;
 /// Rows that may be looked at for that: half a minute.
@@ -367,8 +375,6 @@ impl Work<'_> {
         latest: &dyn Fn() -> Dag,
         watch: &mut (dyn FnMut(&ProofProgress) + Send),
     ) {
-        /// The share of the time that listing may take.
-        const LISTING: f64 = 0.6;
         let nodes = self.prover.table().nodes();
         let mut lists: Vec<Candidates> = Vec::new();
         let mut turn = FIRST_TURN;
@@ -395,7 +401,7 @@ impl Work<'_> {
             let found = in_parallel(self.threads, open.clone(), |child| {
                 let list = self
                     .prover
-                    .candidates(child, effort, &|| self.goes_on(LISTING));
+                    .candidates(child, effort, &|| self.goes_on(self.listing));
                 let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
                 done.0 += usize::from(list.coverage == Coverage::All);
                 done.1 += list.evaluations;
@@ -414,10 +420,10 @@ impl Work<'_> {
                 }
             }
             let is_complete = lists.iter().all(|list| list.coverage == Coverage::All);
-            if is_complete || !self.goes_on(LISTING) {
+            if is_complete || !self.goes_on(self.listing) {
                 break;
             }
-            if self.few_enough_for_all() && self.by_subsets(proof) {
+            if turn > FIRST_TURN && self.few_enough_for_all() && self.by_subsets(proof) {
                 return;
             }
             if turn > u64::MAX / NEXT_TURN {

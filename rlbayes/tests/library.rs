@@ -333,3 +333,35 @@ fn tables_of_nothing_end_by_themselves() {
         }
     }
 }
+
+#[test]
+fn a_proof_is_the_same_on_any_number_of_threads_and_its_certificate_holds() {
+    let table = Table::read(data("insurance_n1000_s1.csv.gz")).unwrap();
+    let search = Search::on(&table).threads(1).evaluations(2_000_000);
+    let request = search.request().unwrap();
+    let found = search.run().unwrap();
+    let certificates: Vec<String> = [1, 2, 3]
+        .into_iter()
+        .map(|threads| {
+            let limits = rlbayes::ProofLimits {
+                threads: Some(threads),
+                ..Default::default()
+            };
+            let stop = StopHandle::default();
+            let network = found.structure();
+            let proof = rlbayes::prove(&request, &network, limits, &stop, &mut |_| {}).unwrap();
+            assert!(proof.is_proven());
+            proof.certificate().unwrap()
+        })
+        .collect();
+    assert!(
+        certificates
+            .iter()
+            .all(|certificate| *certificate == certificates[0])
+    );
+    assert!(
+        rlbayes::check_proof(&table, &certificates[0])
+            .unwrap()
+            .is_proven
+    );
+}

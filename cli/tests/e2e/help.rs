@@ -13,7 +13,15 @@ fn help(args: &[&str]) -> String {
 fn every_command_shows_an_example() {
     assert!(help(&["--help"]).contains("Exit codes: 0 done"));
     for command in [
-        "learn", "score", "compare", "sample", "fit", "convert", "check",
+        "learn",
+        "prove",
+        "check-proof",
+        "score",
+        "compare",
+        "sample",
+        "fit",
+        "convert",
+        "check",
     ] {
         let text = help(&[command, "--help"]);
         let example = format!("rlbayes {command} ");

@@ -69,7 +69,8 @@ fn each_budget_is_named_when_it_ends_the_search() {
         ("--target", "-2400", "target"),
         ("--stagnation", "20000", "stagnation"),
     ] {
-        let args = ["learn", table.to_str().unwrap(), "--json", flag, value];
+        let table = table.to_str().unwrap();
+        let args = ["learn", table, "--json", "--prove", "off", flag, value];
         let json = rlbayes(args).ok().json();
         assert_eq!(json["stopped_by"], reason, "{flag} {value}");
     }

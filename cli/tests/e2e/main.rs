@@ -20,6 +20,7 @@ mod hostile;
 mod json;
 mod limits;
 mod lockstep;
+mod prove;
 mod resume;
 mod scores;
 mod security;

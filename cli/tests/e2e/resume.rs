@@ -26,6 +26,8 @@ fn command(state: &Path, seconds: &str) -> Vec<String> {
         "20000",
         "--time",
         seconds,
+        "--prove",
+        "off",
         "--json",
     ]
     .map(str::to_owned)
@@ -125,6 +127,8 @@ fn an_interrupt_without_a_state_folder_writes_the_result_too() {
         table.to_str().unwrap(),
         "--time",
         "60s",
+        "--prove",
+        "off",
         "--json",
         "-o",
         result.to_str().unwrap(),

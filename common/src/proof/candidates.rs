@@ -7,9 +7,9 @@
 //!
 //! - *Best fit.* The fit of no larger set can exceed a limit, and that limit minus the penalty is
 //!   not above the best subset. For the likelihood the limit is its value given all candidates. For
-//!   BDeu every observed configuration costs at least ln r, as the first row in it has probability
-//!   1 / r; splitting never makes configurations fewer. For K2 every cell costs at least what it
-//!   would cost as a configuration of its own: (a + s)! (b + s)! <= s! (a + b + s)!.
+//!   BDeu every cell with rows costs at least ln r: the first of its rows has a predictive probability
+//!   of (a / r) / (a + i) <= 1 / r; splitting never makes such cells fewer. For K2 every cell costs at
+//!   least what it would cost as a configuration of its own: (a + s)! (b + s)! <= s! (a + b + s)!.
 //! - *Gain.* Adding Y to any set that contains S raises the likelihood by at most the sum over the
 //!   cells of S of min(N H(X | cell), N H(Y | cell)), which falls as cells are split. If that does
 //!   not pay for the parameters that Y adds to S, every set that contains S and Y is no better than
@@ -246,7 +246,7 @@ impl<'a> Levels<'a> {
                 .map(|&count| tables.cell[count as usize])
                 .sum::<i64>()
                 - tables.configuration[total as usize];
-            observed += 1;
+            observed += occupied(counts);
             most_fit += self.fit_of_pure_cells(&tables, counts);
         }
         let units = fit - self.penalty(configurations);
@@ -469,7 +469,7 @@ impl<'a> Levels<'a> {
                             let rows: u32 = split.iter().sum();
                             fit += split.iter().map(|&count| cell[count as usize]).sum::<i64>()
                                 - configuration[rows as usize];
-                            observed += i64::from(rows > 0);
+                            observed += occupied(split);
                         }
                     });
                 Scored {
@@ -586,6 +586,11 @@ enum LimitBy {
     Likelihood,
     Configurations,
     Cells,
+}
+
+/// Returns how many states have rows.
+fn occupied(counts: &[u32]) -> i64 {
+    counts.iter().map(|&count| i64::from(count > 0)).sum()
 }
 
 /// Lists the ranks that a key of so many members holds.

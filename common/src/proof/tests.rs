@@ -199,3 +199,125 @@ fn ascent_never_claims_more_than_the_optimum() {
         assert!(cost <= optimum, "case {case}: {cost} {optimum}");
     }
 }
+
+/// A proof over all candidates, as a certificate.
+fn certificate(prover: &Prover, named: &NamedConstraints) -> String {
+    let nodes = prover.table().nodes();
+    let lists: Vec<Candidates> = NodeIdx::all(nodes)
+        .map(|child| prover.candidates(child, ENOUGH, &|| true))
+        .collect();
+    let families: Vec<Vec<Family>> = lists.iter().map(|list| list.families.clone()).collect();
+    let coverage: Vec<Coverage> = lists.iter().map(|list| list.coverage).collect();
+    let model = Model::new(families.iter().map(|families| &families[..]));
+    let best = prover.best_of_all(&|| true).unwrap();
+    let edges = NodeIdx::all(nodes)
+        .zip(&best.parents)
+        .flat_map(|(to, parents)| parents.iter().map(move |&from| (from, to)));
+    let network = crate::graph::Dag::from_edges(nodes, edges).unwrap();
+    let tolerance = 1000;
+    let mut tree = Tree::new(&model, prover.units_per_nat(), -best.units, tolerance);
+    close(&mut tree);
+    let bound_units = -tree.bound();
+    let nodes = tree.into_nodes();
+    write_certificate(&Claim {
+        prover,
+        constraints: named,
+        network: &network,
+        units: best.units,
+        bound_units,
+        tolerance,
+        coverage: &coverage,
+        tree: Some((&families, &nodes)),
+    })
+}
+
+/// The same text with a checksum that fits.
+fn sealed(text: &str) -> String {
+    use sha2::Digest;
+    let (before, _) = text.trim_end().rsplit_once('\n').unwrap();
+    let digest = crate::hex::encode(&sha2::Sha256::digest(format!("{before}\n").as_bytes()));
+    format!("{before}\n{{\"sha256\":\"{digest}\"}}\n")
+}
+
+#[test]
+fn certificates_hold_and_tampered_ones_do_not() {
+    let mut random = Random::new(Seed(8));
+    let mut tampered = 0;
+    for case in 0..24 {
+        let table = dependent_table(5, [100, 400, 2000][case % 3], 400 + case as u64);
+        let named = match case % 2 {
+            0 => NamedConstraints::default(),
+            _ => random_constraints(&table, &mut random),
+        };
+        let constraints = Constraints::new(&table, &named).unwrap();
+        let specs = specs();
+        let prover = Prover::new(&table, specs[case % specs.len()], &constraints);
+        let text = certificate(&prover, &named);
+        let check = |text: &str| check_certificate(text, &prover, &|| true);
+        let checked = check(&text).unwrap_or_else(|error| panic!("case {case}: {error}\n{text}"));
+        assert!(checked.is_proven, "case {case}");
+        assert_eq!(read_subject(&text).unwrap().constraints, named);
+        assert_eq!(
+            sealed(&text),
+            text,
+            "the checksum is the one of the definition"
+        );
+        // Any other byte breaks the checksum.
+        for _ in 0..10 {
+            let mut bytes = text.clone().into_bytes();
+            let at = random.below(bytes.len() - 80);
+            bytes[at] = if bytes[at] == b'1' { b'2' } else { b'1' };
+            let changed = String::from_utf8_lossy(&bytes);
+            assert!(check(&changed).is_err(), "case {case}, byte {at}");
+            tampered += 1;
+        }
+        // With the checksum mended, what it says must still hold.
+        let lines: Vec<&str> = text.lines().collect();
+        let with_line = |at: usize, line: &str| {
+            let mut lines = lines.clone();
+            lines[at] = line;
+            sealed(&(lines.join("\n") + "\n"))
+        };
+        let line_3: serde_json::Value = serde_json::from_str(lines[2]).unwrap();
+        let mut lower = line_3.clone();
+        lower["bound_units"] = (line_3["bound_units"].as_i64().unwrap() - 1_000_000).into();
+        assert!(
+            check(&with_line(2, &lower.to_string())).is_err(),
+            "case {case}: bound"
+        );
+        let mut tolerant = line_3;
+        tolerant["tolerance_units"] = i64::MAX.into();
+        assert!(
+            check(&with_line(2, &tolerant.to_string())).is_err(),
+            "case {case}: tolerance"
+        );
+        for child in 0..5 {
+            let line: serde_json::Value = serde_json::from_str(lines[3 + child]).unwrap();
+            let sets = line["sets"].as_array().unwrap().len();
+            let mut fewer = line.clone();
+            fewer["sets"]
+                .as_array_mut()
+                .unwrap()
+                .remove(random.below(sets));
+            assert!(
+                check(&with_line(3 + child, &fewer.to_string())).is_err(),
+                "case {case}: set"
+            );
+            let mut raised = line;
+            let at = random.below(sets);
+            let units = raised["sets"][at][0].as_i64().unwrap();
+            raised["sets"][at][0] = (units + 1).into();
+            assert!(
+                check(&with_line(3 + child, &raised.to_string())).is_err(),
+                "case {case}: score"
+            );
+            tampered += 2;
+        }
+        assert!(
+            check(&with_line(lines.len() - 2, "{\"branch\":[0,1]}")).is_err(),
+            "case {case}"
+        );
+        tampered += 3;
+    }
+    assert!(tampered > 100);
+}
