@@ -10,13 +10,13 @@ use crate::units::{parse_size, parse_time, show_count, show_time};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use rlbayes::{
-    Network, Proof, ProofLimits, ProofProgress, Search, SearchRequest, SearchSettings, Stagnation,
-    StopHandle, Table, check_proof, prove,
+    Network, Proof, ProofLimits, ProofProgress, RequestError, Search, SearchRequest,
+    SearchSettings, Stagnation, StopHandle, Table, check_proof, prove,
 };
 use rlbayes_common::files::write_whole;
 use serde_json::json;
 use std::fmt::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Proves that no network scores higher, or how much higher one could score at most.
@@ -65,6 +65,7 @@ pub(crate) fn run(args: &ProveCommand, stop: &StopHandle) -> Result<(), Failure>
         .iter()
         .map(|path| Output::new(path))
         .collect::<Result<_, _>>()?;
+    check_targets(args)?;
     let table = args
         .table
         .load(&args.data, |warning| messages.warn(&args.data, warning))?;
@@ -97,7 +98,10 @@ pub(crate) fn run(args: &ProveCommand, stop: &StopHandle) -> Result<(), Failure>
         bar.set_message(line(progress, variables));
         bar.tick();
     })
-    .map_err(|error| refused(&error, &files))?;
+    .map_err(|error| match &args.network {
+        Some(path) => refused_network(&error, path),
+        None => refused(&error, &files),
+    })?;
     bar.finish_and_clear();
     if let Some(path) = &args.certificate {
         match proof.certificate() {
@@ -122,6 +126,47 @@ pub(crate) fn run(args: &ProveCommand, stop: &StopHandle) -> Result<(), Failure>
     match stop.is_stopped() {
         true => Err(Failure::Interrupted),
         false => Ok(()),
+    }
+}
+
+/// Checks before the work that the files to be written can be, and that none of them is an input.
+fn check_targets(args: &ProveCommand) -> Result<(), Failure> {
+    let same = |a: &Path, b: &Path| match (a.canonicalize(), b.canonicalize()) {
+        (Ok(a), Ok(b)) => a == b,
+        _ => false,
+    };
+    for target in args.output.iter().chain(&args.certificate) {
+        let mut inputs = std::iter::once(&args.data).chain(&args.network);
+        if inputs.any(|input| same(input, target)) {
+            let what = "is an input of this command and is not overwritten";
+            return Err(Failure::file(target, what));
+        }
+    }
+    let Some(path) = &args.certificate else {
+        return Ok(());
+    };
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    if path.is_dir() || !folder.is_dir() {
+        return Err(Failure::file(
+            path,
+            "there is no such folder to write the file into",
+        ));
+    }
+    Ok(())
+}
+
+/// Says what is wrong with the network that was given.
+fn refused_network(error: &RequestError, path: &Path) -> Failure {
+    match error {
+        RequestError::UnknownStartNode(name) => Failure::file(
+            path,
+            format!("the node \"{name}\" is not a column of the table"),
+        ),
+        // The library calls every network that a search is given its start network.
+        error => Failure::file(path, error.to_string().replace("start network", "network")),
     }
 }
 

@@ -66,6 +66,31 @@ fn a_network_that_is_not_the_best_is_never_called_proven() {
 }
 
 #[test]
+fn inputs_are_never_overwritten_and_bad_files_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "a,b\n0,1\n1,0\n0,1\n1,1\n";
+    let table = write(folder.path(), "t.csv", text);
+    let network = write(folder.path(), "n.csv", "from,to\na,c\n");
+    let [table, network] = [&table, &network].map(|path| path.to_str().unwrap());
+    for (args, expected) in [
+        (vec!["prove", table, "--certificate", table], "is an input"),
+        (vec!["prove", table, "-o", table], "is an input"),
+        (
+            vec!["prove", table, "--certificate", "/no/such/x.proof"],
+            "no such folder",
+        ),
+        (vec!["prove", table, network], "n.csv: the node \"c\""),
+        (vec!["check-proof", table, table], "not a certificate"),
+    ] {
+        let ran = rlbayes(&args);
+        assert_eq!(ran.code, Some(2), "{args:?}: {ran:?}");
+        assert!(ran.stderr.contains(expected), "{args:?}: {ran:?}");
+        assert_eq!(ran.stderr.lines().count(), 1, "{args:?}: {ran:?}");
+    }
+    assert_eq!(std::fs::read_to_string(table).unwrap(), text);
+}
+
+#[test]
 fn learn_ends_when_its_network_is_proven_and_does_not_where_that_is_off() {
     let table = data("asia_n1000_s1.csv.gz");
     let table = table.to_str().unwrap();
