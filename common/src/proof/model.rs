@@ -107,15 +107,6 @@ impl Model {
         Alive(bits)
     }
 
-    /// Returns the number of the family of a child with exactly these parents.
-    pub fn find(&self, child: NodeIdx, parents: &[NodeIdx]) -> Option<usize> {
-        let mut bits = vec![0; self.words];
-        for parent in parents {
-            bits[parent.index() / 64] |= 1 << (parent.index() % 64);
-        }
-        self.of(child).find(|&family| self.parents(family) == bits)
-    }
-
     /// Removes every family that closes a cycle with edges that all networks left must have: those
     /// in all families left of a variable. Returns false if a variable has no family left.
     pub(super) fn propagate(&self, alive: &mut Alive) -> bool {

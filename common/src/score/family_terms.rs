@@ -1,6 +1,8 @@
 //! The terms of a score as tables by count, for whoever counts families in its own way (the prover).
 //! They are the scores' own terms: sums of them have the bits of a local score.
 
+use super::counted::CountedTerms;
+use super::likelihood::Likelihood;
 use super::spec::{ScoreName, ScoreSpec};
 use super::terms::{DirichletTables, Unit, ln_gamma_whole, x_ln_x};
 use crate::data::Table;
@@ -40,12 +42,6 @@ impl FamilyTerms {
     pub(crate) fn new(table: &Table, spec: &ScoreSpec) -> Self {
         let unit = Unit::for_table(table);
         let rows = table.rows();
-        #[expect(clippy::cast_precision_loss, reason = "rows are below 2^53")]
-        let per_parameter = match spec.name() {
-            ScoreName::Bic => libm::log(rows as f64) / 2.0 * spec.penalty_scale(),
-            ScoreName::Aic => spec.penalty_scale(),
-            _ => 0.0,
-        };
         let kind = match spec.name() {
             ScoreName::LogLik | ScoreName::Bic | ScoreName::Aic => {
                 Kind::Likelihood(x_ln_x(rows, unit).into())
@@ -60,7 +56,8 @@ impl FamilyTerms {
         Self {
             kind,
             unit,
-            penalty: unit.round(per_parameter),
+            // Only likelihoods have one.
+            penalty: unit.round(Likelihood::penalty(table, spec)),
             rows,
         }
     }
