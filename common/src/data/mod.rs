@@ -11,6 +11,7 @@ mod delimiter;
 mod load_error;
 mod load_report;
 mod missing;
+mod read;
 mod records;
 mod sample;
 mod schema;
@@ -26,6 +27,7 @@ pub use delimiter::{Delimiter, DelimiterError};
 pub use load_error::{LoadError, Place, PlaceColumn};
 pub use load_report::{ColumnReport, LoadReport};
 pub use missing::{MissingPolicy, MissingPolicyError};
+pub use read::{DecimalMark, DecimalMarkError};
 pub use sample::sample;
 pub use schema::{Schema, SchemaError, Variable};
 #[cfg(test)]
