@@ -2,82 +2,17 @@
 //! value that the engine takes.
 
 use crate::failure::Failure;
-use crate::flag_hints::FlagHint;
 use crate::other_searches::OtherSearchArgs;
 use crate::units::{parse_size, parse_stagnation, parse_time};
 use clap::{Args, ValueEnum};
-use rlbayes::{Algorithm, Budget, LoadOptions, Network, Score, Stagnation, Table};
-use rlbayes_common::data::{Bins, DeclaredSchema, MissingPolicy};
+use rlbayes::{Algorithm, Budget, Network, Score, Stagnation, Table};
 use rlbayes_common::graph::Dag;
 use rlbayes_common::score::{LogScore, ScoreName, ScoreSpec};
 use rlbayes_common::search::baseline::{HillClimbingParams, TabuParams};
 use rlbayes_common::search::paper::{Evict, Explore, PaperParams};
 use rlbayes_common::search::rlbayes::{Learning, RlBayesParams};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
-
-/// How a table is read.
-#[derive(Args, Clone, Debug)]
-#[command(next_help_heading = "Reading the table")]
-pub(crate) struct TableArgs {
-    /// States of variables, as TOML: smoker = ["no", "yes"]; other columns have the states that
-    /// occur in the file
-    #[arg(long, value_name = "FILE")]
-    pub(crate) schema: Option<PathBuf>,
-    /// Turns numeric columns with more than K values into K intervals: quantile:K or width:K
-    #[arg(long, value_name = "METHOD:K")]
-    pub(crate) bins: Option<Bins>,
-    /// What to do about missing cells: error or drop-rows
-    #[arg(long, value_name = "POLICY", default_value = "error")]
-    pub(crate) missing: MissingPolicy,
-    /// A cell that counts as missing; may be given several times [default: empty, NA, NaN, ?]
-    #[arg(long, value_name = "TEXT")]
-    pub(crate) missing_marker: Vec<String>,
-}
-
-impl TableArgs {
-    /// Reads a table; warnings about it go to `warn`.
-    pub(crate) fn load(&self, path: &Path, mut warn: impl FnMut(String)) -> Result<Table, Failure> {
-        let schema = self
-            .schema
-            .as_deref()
-            .map(|path| DeclaredSchema::load(path).map_err(|error| Failure::file(path, error)))
-            .transpose()?;
-        let mut options = LoadOptions {
-            schema,
-            bins: self.bins,
-            missing: self.missing,
-            ..LoadOptions::default()
-        };
-        if !self.missing_marker.is_empty() {
-            options.missing_markers = self.missing_marker.clone();
-        }
-        let table = Table::read_with(path, &options)
-            .map_err(|error| Failure::file(&error.path, error.problem.with_flags()))?;
-        let Some(report) = table.report() else {
-            return Ok(table);
-        };
-        if report.rows_dropped > 0 {
-            warn(format!(
-                "{} of {} rows have missing cells and were dropped",
-                report.rows_dropped, report.rows_read
-            ));
-        }
-        let constants: Vec<&str> = report.constants().collect();
-        if !constants.is_empty() {
-            warn(format!(
-                "{} out of the search: {}",
-                if constants.len() == 1 {
-                    "a column holds a single value and stays"
-                } else {
-                    "columns hold a single value and stay"
-                },
-                shorten(&constants)
-            ));
-        }
-        Ok(table)
-    }
-}
 
 /// Lists names, the first few of many.
 pub(crate) fn shorten(names: &[&str]) -> String {

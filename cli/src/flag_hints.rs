@@ -23,9 +23,23 @@ impl FlagHint for LoadError {
     fn flags(&self) -> Option<&'static str> {
         match self {
             Self::ManyNumbers { .. } => {
-                Some("use --bins quantile:K or --bins width:K, or --schema FILE")
+                Some("use --bins quantile:K or --bins width:K, --schema FILE, or --drop COLUMN")
             }
-            Self::Missing { .. } => Some("use --missing drop-rows to leave such rows out"),
+            Self::OddValues { .. } => Some(
+                "use --missing-marker TEXT if they mean missing, --schema FILE, or --drop COLUMN",
+            ),
+            Self::TooManyStates { decimal_commas, .. } => Some(if *decimal_commas {
+                "use --decimal ,"
+            } else {
+                "use --drop COLUMN to leave it out"
+            }),
+            Self::Missing { .. } => Some(
+                "use --missing drop-rows to leave such rows out, --drop COLUMN, or --missing-marker \
+                 TEXT to name what means missing instead, if one of these is a state",
+            ),
+            Self::OneColumn { .. } => Some("use --separator CHARACTER"),
+            Self::DuplicateName { .. } => Some("use --no-header if the first row has no names"),
+            Self::Several { .. } => Some("rlbayes check lists them all"),
             _ => None,
         }
     }

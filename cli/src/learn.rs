@@ -1,11 +1,12 @@
 //! `rlbayes learn`: from a table to the best network that was found.
 
-use crate::args::{TableArgs, read_structure};
+use crate::args::read_structure;
 use crate::failure::Failure;
 use crate::output::{Output, OutputOptions, network_for};
 use crate::progress::SearchBar;
 use crate::report::{Comparison, as_json, report};
 use crate::search_flags::SearchFlags;
+use crate::table_args::TableArgs;
 use crate::terminal::{Messages, print_json};
 use clap::{Args, ValueEnum};
 use rlbayes::coordination::Cooperation;

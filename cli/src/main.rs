@@ -1,6 +1,7 @@
 //! `rlbayes`: learns the structure of Bayesian networks, on one machine or on many.
 
 mod args;
+mod check;
 mod cluster;
 mod constraint_args;
 mod failure;
@@ -12,6 +13,7 @@ mod progress;
 mod prove;
 mod report;
 mod search_flags;
+mod table_args;
 mod terminal;
 mod tools;
 
@@ -65,7 +67,7 @@ enum Command {
     Sample(tools::SampleCommand),
     Fit(tools::FitCommand),
     Convert(tools::ConvertCommand),
-    Check(tools::CheckCommand),
+    Check(check::CheckCommand),
     Coordinator(Box<cluster::CoordinatorArgs>),
     Worker(Box<cluster::WorkerArgs>),
     Status(cluster::StatusArgs),
@@ -177,7 +179,7 @@ fn run(command: &Command) -> Result<(), Failure> {
         Command::Sample(args) => tools::sample_rows(args),
         Command::Fit(args) => tools::fit_network(args),
         Command::Convert(args) => tools::convert(args),
-        Command::Check(args) => tools::check(args),
+        Command::Check(args) => check::run(args),
         Command::Coordinator(args) => cluster::coordinator(args),
         Command::Worker(args) => cluster::worker(args),
         Command::Status(args) => cluster::status(args),

@@ -1,10 +1,11 @@
 //! `rlbayes prove` and `rlbayes check-proof`: whether a better network is possible at all.
 
-use crate::args::{ScoreArgs, TableArgs};
+use crate::args::ScoreArgs;
 use crate::constraint_args::ConstraintArgs;
 use crate::failure::Failure;
 use crate::output::{Output, OutputOptions, network_for};
 use crate::search_flags::refused;
+use crate::table_args::TableArgs;
 use crate::terminal::{Messages, print, print_json};
 use crate::units::{parse_size, parse_time, show_count, show_time};
 use clap::Args;

@@ -1,21 +1,20 @@
-//! The small commands around a network: score, compare, sample, fit, convert, check.
+//! The small commands around a network: score, compare, sample, fit, convert.
 
-use crate::args::{ScoreArgs, TableArgs, read_structure, shorten};
+use crate::args::{ScoreArgs, read_structure};
 use crate::failure::Failure;
 use crate::output::{Output, OutputOptions};
 use crate::report::metrics_json;
+use crate::table_args::TableArgs;
 use crate::terminal::{Messages, print, print_json};
-use crate::units::show_bytes;
 use clap::Args;
-use rlbayes::memory_layout::MemoryLayout;
-use rlbayes::{Algorithm, Network, machine};
+use rlbayes::Network;
 use rlbayes_common::data::{sample, write_csv};
 use rlbayes_common::files::write_whole;
 use rlbayes_common::fit::fit;
 use rlbayes_common::ids::{NodeIdx, Seed};
 use rlbayes_common::io::read_network;
 use rlbayes_common::network::NetworkFile;
-use rlbayes_common::score::{LocalScore, ScoreSpec, Scorer, Scratch};
+use rlbayes_common::score::{LocalScore, Scorer, Scratch};
 use serde_json::json;
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -207,102 +206,4 @@ pub(crate) fn convert(args: &ConvertCommand) -> Result<(), Failure> {
     output.write(&network, options, |warning| {
         messages.warn(output.path(), warning)
     })
-}
-
-/// Shows what a table holds and what a search on it will need.
-#[derive(Args, Clone, Debug)]
-#[command(after_long_help = "Example:\n  rlbayes check data/alarm.csv")]
-pub(crate) struct CheckCommand {
-    /// The table
-    data: PathBuf,
-    /// Prints JSON
-    #[arg(long)]
-    json: bool,
-    #[command(flatten)]
-    table: TableArgs,
-    /// Threads that a search would have [default: all cores]
-    #[arg(long, value_name = "T")]
-    threads: Option<u32>,
-}
-
-pub(crate) fn check(args: &CheckCommand) -> Result<(), Failure> {
-    let messages = Messages::new(args.json);
-    let table = args
-        .table
-        .load(&args.data, |warning| messages.warn(&args.data, warning))?;
-    let report = table
-        .report()
-        .ok_or_else(|| Failure::Bug("a table was read without a report".into()))?;
-    let spec = Algorithm::RlBayes(Default::default());
-    let chains = spec.default_chains(args.threads.unwrap_or_else(machine::cores));
-    let layout = MemoryLayout::new(table.data(), ScoreSpec::BIC, &spec, usize::MAX / 2);
-    let needed = layout.needed(chains);
-    if args.json {
-        let columns: Vec<_> = report
-            .columns
-            .iter()
-            .map(|column| {
-                json!({
-                    "name": column.name,
-                    "states": column.states,
-                    "missing": column.missing_cells,
-                    "constant": column.is_constant(),
-                })
-            })
-            .collect();
-        return print_json(&json!({
-            "rows": table.rows(),
-            "rows_dropped": report.rows_dropped,
-            "columns": columns,
-            "missing": report.missing_cells(),
-            "memory_bytes": needed,
-        }));
-    }
-    let mut text = String::new();
-    let _ = writeln!(text, "rows      {}", table.rows());
-    if report.rows_dropped > 0 {
-        let _ = writeln!(
-            text,
-            "dropped   {} rows with missing cells",
-            report.rows_dropped
-        );
-    }
-    let _ = writeln!(text, "columns   {}", table.data().nodes());
-    let states: Vec<usize> = report.columns.iter().map(|column| column.states).collect();
-    let (least, most) = (
-        states.iter().min().unwrap_or(&0),
-        states.iter().max().unwrap_or(&0),
-    );
-    let _ = writeln!(
-        text,
-        "states    {least} to {most}, {} in all",
-        states.iter().sum::<usize>()
-    );
-    let _ = writeln!(text, "missing   {} cells", report.missing_cells());
-    let constants: Vec<&str> = report.constants().collect();
-    let listed = if constants.is_empty() {
-        "none".to_owned()
-    } else {
-        shorten(&constants)
-    };
-    let _ = writeln!(text, "constant  {listed}");
-    let _ = writeln!(
-        text,
-        "memory    at least {} for {chains} chains; more makes it faster",
-        show_bytes(needed)
-    );
-    let _ = writeln!(text, "\n{:>6}  {:>8}  column", "states", "missing");
-    for column in &report.columns {
-        let mark = if column.is_constant() {
-            "  (constant)"
-        } else {
-            ""
-        };
-        let _ = writeln!(
-            text,
-            "{:>6}  {:>8}  {}{mark}",
-            column.states, column.missing_cells, column.name
-        );
-    }
-    print(&text)
 }

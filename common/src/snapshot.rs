@@ -183,7 +183,7 @@ pub fn decode_table(bytes: &[u8]) -> Result<Table, SnapshotError> {
     let variables = twin
         .variables
         .into_iter()
-        .map(|(name, states)| Variable::new(name, states).map_err(unfit))
+        .map(|(name, states)| Variable::in_order(name, states).map_err(unfit))
         .collect::<Result<Vec<_>, _>>()?;
     let in_order = variables.is_sorted_by(|a, b| a.name() < b.name());
     if !in_order {

@@ -109,7 +109,8 @@ pub use request::{Field, RequestError, SearchRequest};
 #[doc(hidden)]
 pub use result_file::write_packed;
 pub use rlbayes_common::data::{
-    Bins, DeclaredSchema, Delimiter, LoadError, LoadOptions, LoadReport, MissingPolicy,
+    BinRules, Bins, ColumnKind, ColumnReport, ColumnUse, CutPoints, DecimalMark, DeclaredSchema,
+    Delimiter, LeftOut, LoadError, LoadOptions, LoadReport, MissingPolicy, TableCheck, TableFormat,
 };
 pub use rlbayes_common::metrics::StructureMetrics;
 pub use rlbayes_common::proof::{CertificateError, Checked as CheckedProof};

@@ -1,13 +1,15 @@
 //! The table that a search is about.
 
-use rlbayes_common::data::{self, LoadError, LoadOptions, LoadReport, load_table, parse_table};
+use rlbayes_common::data::{
+    self, LoadError, LoadOptions, LoadReport, TableCheck, check_table, load_table, parse_table,
+};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use thiserror::Error;
 
-/// A table of discrete data: for each variable a state in each row. Variables and states are ordered
-/// by name, so that the order of columns never changes a result. Cheap to clone.
+/// A table of discrete data: for each variable a state in each row. Variables are ordered by name, so
+/// that the order of columns never changes a result. Cheap to clone.
 ///
 /// ```
 /// let text = "smoke,cough\nyes,yes\nno,no\nyes,yes\nno,yes\n";
@@ -36,7 +38,8 @@ pub struct TableError {
 }
 
 impl Table {
-    /// Reads a table from a CSV or TSV file with a header, also gzipped.
+    /// Reads a table from a file: CSV and its relatives, Parquet, Arrow, JSON lines, a spreadsheet,
+    /// also packed. `-` is standard input.
     ///
     /// # Errors
     /// If the file cannot be read or is not a table of discrete data; the message names row and
@@ -48,9 +51,10 @@ impl Table {
     /// Reads a table from a file: declared states, bins for numbers, missing cells.
     ///
     /// ```no_run
-    /// use rlbayes::{Bins, LoadOptions, MissingPolicy, Table};
+    /// use rlbayes::{BinRules, LoadOptions, MissingPolicy, Table};
     /// let options = LoadOptions {
-    ///     bins: Some("quantile:4".parse::<Bins>()?),
+    ///     bins: "age=quantile:4".parse::<BinRules>()?,
+    ///     drop: vec!["id".into()],
     ///     missing: MissingPolicy::DropRows,
     ///     ..Default::default()
     /// };
@@ -79,6 +83,18 @@ impl Table {
             problem,
         })?;
         Ok(Self::loaded(name, table, report))
+    }
+
+    /// Looks at a file and tells everything about it at once, whether or not it can be used.
+    ///
+    /// # Errors
+    /// Only if the file cannot be read as a table at all.
+    pub fn check(path: impl AsRef<Path>, options: &LoadOptions) -> Result<TableCheck, TableError> {
+        let path = path.as_ref();
+        check_table(path, options).map_err(|problem| TableError {
+            path: path.to_owned(),
+            problem,
+        })
     }
 
     /// Takes over a table that was made elsewhere.
@@ -146,10 +162,17 @@ fn table_name(path: &Path) -> String {
         || "data".to_owned(),
         |name| name.to_string_lossy().into_owned(),
     );
-    for ending in [".gz", ".csv", ".tsv"] {
-        if let Some(shorter) = name.strip_suffix(ending)
-            && !shorter.is_empty()
-        {
+    if name == "-" {
+        return "stdin".to_owned();
+    }
+    const PACKED: &[&str] = &[".gz", ".zst", ".xz"];
+    const TABLES: &[&str] = &[
+        ".csv", ".tsv", ".tab", ".txt", ".parquet", ".arrow", ".feather", ".ipc", ".jsonl",
+        ".ndjson", ".json", ".xlsx", ".ods",
+    ];
+    for endings in [PACKED, TABLES] {
+        let shorter = endings.iter().find_map(|ending| name.strip_suffix(ending));
+        if let Some(shorter) = shorter.filter(|shorter| !shorter.is_empty()) {
             name = shorter.to_owned();
         }
     }
@@ -165,6 +188,8 @@ mod tests {
         for (path, name) in [
             ("data/alarm.csv", "alarm"),
             ("x/big.tsv.gz", "big"),
+            ("x/big.parquet", "big"),
+            ("-", "stdin"),
             ("plain", "plain"),
             (".csv", ".csv"),
         ] {

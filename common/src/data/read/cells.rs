@@ -170,6 +170,15 @@ impl Cells {
         }
     }
 
+    /// Returns an empty piece of the kind that should follow this one.
+    pub(crate) fn next_piece(&self) -> Self {
+        match self {
+            Self::Texts { .. } => Self::default(),
+            Self::Numbers { .. } => Self::of_numbers(),
+            Self::TooMany { .. } | Self::Unwanted => Self::Unwanted,
+        }
+    }
+
     /// Appends a cell; `row` is where it stands in the file.
     #[inline]
     pub(crate) fn push(&mut self, text: &[u8], row: u64, decimal: DecimalMark) {

@@ -71,11 +71,6 @@ impl Dictionary {
         self.ends.len()
     }
 
-    /// Returns whether there is no text.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.ends.is_empty()
-    }
-
     /// Returns a text.
     pub(crate) fn text(&self, code: TextCode) -> &[u8] {
         let at = usize::from(code);

@@ -1,14 +1,15 @@
 //! Turns a column of numbers into a few states: `quantile:K` or `width:K`.
 //!
-//! The rule of the loader: a column is binned if it is not declared in a schema, all of its cells
-//! are numbers, and more than K of them differ; any other column stays as it is.
+//! Which columns are binned is decided in `variables`.
 //!
 //! A binning is a list of increasing cut points c1 < c2 < …; bin 1 holds the values up to and
 //! including c1, bin 2 those above c1 up to and including c2, the last bin those above the last
 //! cut. Quantile cuts are values of the column, so that no bin is empty; where values repeat there
 //! may be fewer than K bins. Width cuts split the range from the least to the greatest value into
-//! K equal parts; a bin without values is not a state.
+//! K equal parts; a part without values is joined to the next above it.
 
+use crate::data::CutPoints;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 use thiserror::Error;
@@ -79,41 +80,93 @@ impl Bins {
         usize::from(self.count)
     }
 
-    /// Puts finite values into bins.
-    pub(crate) fn apply(self, values: &[f64]) -> Binned {
+    /// Returns the cut points for finite values, and a label for each bin.
+    pub(crate) fn cut(self, values: &[f64]) -> (CutPoints, Vec<String>) {
         let mut sorted = values.to_vec();
         sorted.sort_unstable_by(f64::total_cmp);
         let (Some(&least), Some(&greatest)) = (sorted.first(), sorted.last()) else {
-            return Binned {
-                cuts: Vec::new(),
-                labels: Vec::new(),
-                codes: Vec::new(),
-            };
+            return (CutPoints::default(), Vec::new());
         };
         let mut cuts = match self.method {
             BinMethod::Quantile => quantile_cuts(&sorted, self.count()),
             BinMethod::Width => width_cuts(least, greatest, self.count()),
         };
-        // Equal cuts would make an empty bin; an infinite one cannot be, but would order well too.
-        cuts.dedup_by(|right, left| right <= left);
-        let codes = values
-            .iter()
-            .map(|value| {
-                let bin = cuts.partition_point(|cut| cut < value);
-                u8::try_from(bin).unwrap_or(u8::MAX)
-            })
-            .collect();
+        // A cut with no value between it and the one before makes an empty bin.
+        let mut below = 0;
+        cuts.retain(|&cut| {
+            let up_to = sorted.partition_point(|&value| value <= cut);
+            let kept = up_to > below && up_to < sorted.len();
+            if kept {
+                below = up_to;
+            }
+            kept
+        });
         let edges: Vec<f64> = [&[least], cuts.as_slice(), &[greatest]].concat();
         let labels = edges
             .windows(2)
             .enumerate()
             .map(|(bin, edge)| label(bin + 1, edge[0], edge[1]))
             .collect();
-        Binned {
-            cuts,
-            labels,
-            codes,
+        (CutPoints::new(cuts).unwrap_or_default(), labels)
+    }
+}
+
+/// How the columns of a table are put into bins.
+///
+/// ```
+/// use rlbayes_common::data::BinRules;
+/// let rules: BinRules = "age=quantile:4,income=width:5".parse().unwrap();
+/// assert!(rules.of("age").is_some());
+/// assert!(rules.of("height").is_none());
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BinRules {
+    /// The rule for columns of numbers that would otherwise have too many states.
+    pub others: Option<Bins>,
+    /// The rule for columns by name.
+    pub by_name: BTreeMap<String, Bins>,
+}
+
+impl BinRules {
+    /// Returns the rule that names a column.
+    #[must_use]
+    pub fn of(&self, name: &str) -> Option<Bins> {
+        self.by_name.get(name).copied()
+    }
+
+    /// Adds the rules of another text.
+    #[must_use]
+    pub fn and(mut self, more: Self) -> Self {
+        self.others = more.others.or(self.others);
+        self.by_name.extend(more.by_name);
+        self
+    }
+}
+
+impl From<Bins> for BinRules {
+    fn from(bins: Bins) -> Self {
+        Self {
+            others: Some(bins),
+            by_name: BTreeMap::new(),
         }
+    }
+}
+
+impl FromStr for BinRules {
+    type Err = BinsError;
+
+    /// Reads `quantile:4`, `age=quantile:4` or several of these, separated by commas.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let mut rules = Self::default();
+        for rule in text.split(',') {
+            match rule.rsplit_once('=') {
+                Some((name, bins)) => {
+                    rules.by_name.insert(name.to_string(), bins.parse()?);
+                }
+                None => rules.others = Some(rule.parse()?),
+            }
+        }
+        Ok(rules)
     }
 }
 
@@ -143,17 +196,6 @@ impl fmt::Display for Bins {
         };
         write!(f, "{method}:{}", self.count)
     }
-}
-
-/// A column in bins.
-#[derive(Debug)]
-pub(crate) struct Binned {
-    /// The cut points in order.
-    pub(crate) cuts: Vec<f64>,
-    /// One label a bin, ordered bytewise as the bins are; some bins may hold no value.
-    pub(crate) labels: Vec<String>,
-    /// The bin of each value.
-    pub(crate) codes: Vec<u8>,
 }
 
 /// Returns the values at 1/K, 2/K, … of the sorted rows. A cut at the greatest value would leave
@@ -228,14 +270,30 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    /// Values in bins.
+    struct Binned {
+        cuts: Vec<f64>,
+        labels: Vec<String>,
+        codes: Vec<usize>,
+    }
+
+    fn apply(bins: Bins, values: &[f64]) -> Binned {
+        let (cuts, labels) = bins.cut(values);
+        Binned {
+            codes: values.iter().map(|&value| cuts.interval(value)).collect(),
+            cuts: cuts.as_slice().to_vec(),
+            labels,
+        }
+    }
+
     fn binned(rule: &str, values: &[f64]) -> Binned {
-        rule.parse::<Bins>().unwrap().apply(values)
+        apply(rule.parse().unwrap(), values)
     }
 
     fn counts(binned: &Binned) -> Vec<usize> {
         let mut counts = vec![0; binned.labels.len()];
         for &code in &binned.codes {
-            counts[usize::from(code)] += 1;
+            counts[code] += 1;
         }
         counts
     }
@@ -286,11 +344,19 @@ mod tests {
     }
 
     #[test]
-    fn width_bins_may_be_empty() {
+    fn a_part_without_values_is_joined_to_the_next() {
         let binned = binned("width:4", &[-2.0, -1.5, 0.25, 2.0, 1.75]);
-        assert_eq!(binned.cuts, [-1.0, 0.0, 1.0]);
-        assert_eq!(counts(&binned), [2, 0, 1, 2]);
-        assert_eq!(binned.labels[0], "b01_-2_to_-1");
+        assert_eq!(binned.cuts, [-1.0, 1.0]);
+        assert_eq!(counts(&binned), [2, 1, 2]);
+        assert_eq!(binned.labels, ["b01_-2_to_-1", "b02_-1_to_1", "b03_1_to_2"]);
+    }
+
+    #[test]
+    fn rules_name_columns() {
+        let rules: BinRules = "width:3,a=b=quantile:4".parse().unwrap();
+        assert_eq!(rules.others, Some("width:3".parse().unwrap()));
+        assert_eq!(rules.of("a=b"), Some("quantile:4".parse().unwrap()));
+        assert!("a=".parse::<BinRules>().is_err());
     }
 
     #[test]
@@ -335,7 +401,7 @@ mod tests {
             quantile: bool,
         ) {
             let method = if quantile { BinMethod::Quantile } else { BinMethod::Width };
-            let binned = Bins::new(method, count).unwrap().apply(&values);
+            let binned = apply(Bins::new(method, count).unwrap(), &values);
             prop_assert!(binned.labels.len() <= usize::from(count));
             prop_assert!(binned.labels.is_sorted());
             for label in &binned.labels {
@@ -348,9 +414,7 @@ mod tests {
                     prop_assert!(a > b || binned.codes[i] <= binned.codes[j]);
                 }
             }
-            if quantile {
-                prop_assert!(counts(&binned).iter().all(|&rows| rows > 0));
-            }
+            prop_assert!(counts(&binned).iter().all(|&rows| rows > 0));
         }
     }
 }

@@ -1,11 +1,9 @@
 //! Why text does not make a table. Each message is one sentence that says where, what, and what
 //! was expected; the path is left to the caller, who knows it.
 
-use super::column::MAX_NUMERIC_STATES;
-use super::csv::{MAX_CELL_BYTES, MAX_NAME_BYTES, MIN_ROWS};
-use super::schema::{SchemaError, Variable};
-use super::source::SourceError;
-use super::table::TableError;
+use super::kinds::MAX_NUMERIC_STATES;
+use super::{MAX_CELL_BYTES, MAX_NAME_BYTES, MIN_ROWS};
+use crate::data::{SchemaError, SourceError, TableError, Variable};
 use crate::ids::NodeIdx;
 use std::fmt;
 use thiserror::Error;
@@ -13,6 +11,9 @@ use thiserror::Error;
 /// Most states and characters that a message shows of a long list or text.
 const MAX_SHOWN_STATES: usize = 12;
 const MAX_SHOWN_CHARACTERS: usize = 60;
+
+/// Most texts that a message shows with how often they stand.
+const MAX_COUNTED: usize = 4;
 
 /// A cell of the file, as a person counts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -97,17 +98,51 @@ pub enum LoadError {
         second: usize,
     },
     /// A column has no name.
-    #[error(
-        "the header has no name for column {column}; expected a name for every column \
-         (a column of row numbers has to be removed)"
-    )]
+    #[error("the header has no name for column {column}; expected a name for every column")]
     EmptyName {
         /// The column, counted from 1.
         column: usize,
     },
     /// A declared variable is not in the file.
-    #[error("the schema declares the variable {}, but the header has no such column", shown(.0))]
+    #[error("the schema declares the variable {}, but the table has no such column", shown(.0))]
     MissingVariable(String),
+    /// Somebody named a column that is not there.
+    #[error("no column is called {}, which is named {wish}", shown(.name))]
+    UnknownColumn {
+        /// The name.
+        name: String,
+        /// What was to be done with it.
+        wish: &'static str,
+    },
+    /// The table has one column.
+    #[error("{}; expected at least two columns", one_column(.name))]
+    OneColumn {
+        /// Its name.
+        name: String,
+    },
+    /// Fewer than two columns are used.
+    #[error(
+        "{} of {of} columns {} left; expected at least two",
+        if *.left == 0 { "none".to_string() } else { left.to_string() },
+        if *.left == 1 { "is" } else { "are" }
+    )]
+    TooFewColumns {
+        /// How many are used.
+        left: usize,
+        /// How many the table has.
+        of: usize,
+    },
+    /// The file is a network.
+    #[error("it is {0}; expected a table")]
+    IsNetwork(&'static str),
+    /// Several columns cannot be used.
+    #[error("{first} (and {more} more {})", if *.more == 1 { "problem" } else { "problems" })]
+    Several {
+        /// The first problem.
+        first: Box<LoadError>,
+        /// How many more there are.
+        more: usize,
+    },
     /// A cell is not UTF-8.
     #[error("cannot parse {0}: the cell is not valid UTF-8; expected UTF-8 text")]
     NotUtf8(Place),
@@ -138,8 +173,8 @@ pub enum LoadError {
     OpenQuote(Place),
     /// A cell is none of the declared states.
     #[error(
-        "cannot parse {place}: state {} is not in the schema (expected one of: {})",
-        shown(.found), list(.expected)
+        "cannot parse {place}: state {} is not in the schema (expected {}one of: {})",
+        shown(.found), if *.cuts { "a number or " } else { "" }, list(.expected)
     )]
     UnknownState {
         /// Where.
@@ -148,14 +183,22 @@ pub enum LoadError {
         found: String,
         /// The declared states.
         expected: Vec<String>,
+        /// The states are intervals of numbers.
+        cuts: bool,
     },
     /// A column has more states than a table cell can hold.
     #[error(
-        "cannot parse {0}: the column has more than {max} different states; expected a discrete \
-         variable (a column of identifiers has to be removed)",
+        "column {} has more than {max} different values; expected a discrete variable{}",
+        shown(.column),
+        if *.decimal_commas { " (its values look like numbers with a decimal comma)" } else { "" },
         max = Variable::MAX_STATES
     )]
-    TooManyStates(Place),
+    TooManyStates {
+        /// The column.
+        column: String,
+        /// With a comma for a decimal mark they would be numbers.
+        decimal_commas: bool,
+    },
     /// A column holds measurements rather than states.
     #[error(
         "column {} holds {distinct} different numbers; expected at most \
@@ -168,24 +211,45 @@ pub enum LoadError {
         /// How many different numbers it has.
         distinct: usize,
     },
-    /// A number in a column to be binned is infinite or not a number.
-    #[error("cannot parse {place}: {} cannot be put into a bin; expected a finite number", shown(.cell))]
-    NotFinite {
-        /// Where.
-        place: Place,
-        /// What stands there.
-        cell: String,
+    /// A column of many numbers holds other texts too.
+    #[error(
+        "column {} holds numbers, but also {}; expected numbers only",
+        shown(.column), counted(.odd)
+    )]
+    OddValues {
+        /// The column.
+        column: String,
+        /// The texts that are no numbers, with how often each stands, most frequent first.
+        odd: Vec<(String, usize)>,
+    },
+    /// A column that is to be put into bins holds other texts than numbers.
+    #[error(
+        "column {} is to be put into bins, but holds {}; expected numbers",
+        shown(.column), shown(.example)
+    )]
+    NotNumbers {
+        /// The column.
+        column: String,
+        /// One of the texts.
+        example: String,
     },
     /// There are missing cells, and none are allowed.
     #[error(
-        "{} {first}; expected complete rows",
-        missing(*.cells, *.rows)
+        "{} missing (as {}), most in {}, the first at {first}; expected complete rows: without such \
+         rows {} of {of} would be left",
+        missing(*.cells, *.rows), counted(.markers), counted_columns(.columns), of - rows
     )]
     Missing {
         /// How many cells.
         cells: usize,
         /// How many rows have one.
         rows: usize,
+        /// How many rows there are.
+        of: usize,
+        /// The columns with missing cells and how many each has, most first.
+        columns: Vec<(String, usize)>,
+        /// What stands in these cells, and how often.
+        markers: Vec<(String, usize)>,
         /// Where the first is.
         first: Place,
     },
@@ -210,7 +274,7 @@ impl LoadError {
 }
 
 /// Quotes text from a file for a message: control characters are escaped, long text is cut.
-fn shown(text: &str) -> String {
+pub(crate) fn shown(text: &str) -> String {
     let mut quoted = String::from("\"");
     for (position, character) in text.chars().enumerate() {
         if position == MAX_SHOWN_CHARACTERS {
@@ -223,7 +287,7 @@ fn shown(text: &str) -> String {
     quoted
 }
 
-fn list(states: &[String]) -> String {
+pub(crate) fn list(states: &[String]) -> String {
     let names: Vec<String> = states
         .iter()
         .take(MAX_SHOWN_STATES)
@@ -255,9 +319,55 @@ fn few_rows(read: usize, kept: usize) -> String {
 
 fn missing(cells: usize, rows: usize) -> String {
     match (cells, rows) {
-        (1, _) => "1 cell is missing, at".to_string(),
-        (_, 1) => format!("{cells} cells in 1 row are missing, the first at"),
-        _ => format!("{cells} cells in {rows} rows are missing, the first at"),
+        (1, _) => "1 cell is".to_string(),
+        (_, 1) => format!("{cells} cells in 1 row are"),
+        _ => format!("{cells} cells in {rows} rows are"),
+    }
+}
+
+/// Lists the first few texts with how often each stands.
+fn counted(texts: &[(String, usize)]) -> String {
+    let shown_texts = texts.iter().take(MAX_COUNTED).map(|(text, count)| {
+        let text = if text.is_empty() {
+            "empty".to_string()
+        } else {
+            shown(text)
+        };
+        format!("{text} {count}x")
+    });
+    with_more(shown_texts.collect(), texts.len())
+}
+
+/// Lists the first few columns with how many cells of each.
+fn counted_columns(columns: &[(String, usize)]) -> String {
+    let shown_columns = columns
+        .iter()
+        .take(MAX_COUNTED)
+        .map(|(name, count)| format!("{} ({count})", shown(name)));
+    with_more(shown_columns.collect(), columns.len())
+}
+
+fn with_more(shown: Vec<String>, of: usize) -> String {
+    let more = of - shown.len();
+    let shown = shown.join(", ");
+    if more == 0 {
+        shown
+    } else {
+        format!("{shown} and {more} more")
+    }
+}
+
+/// Says that there is one column, and what in its name looks like a separator.
+fn one_column(name: &str) -> String {
+    let separators = [";", "|", "\t", ":", "/", ","];
+    let found = separators.iter().find(|mark| name.contains(**mark));
+    match found {
+        Some(mark) => format!(
+            "the table has one column, {}, whose name holds {}: that may be the separator",
+            shown(name),
+            shown(mark)
+        ),
+        None => format!("the table has one column, {}", shown(name)),
     }
 }
 
