@@ -100,6 +100,7 @@ fn as_json(check: &TableCheck, needs: Option<&Needs>) -> Value {
                 "constant": column.is_constant(),
                 "most_frequent": column.most_frequent,
                 "cuts": column.cut_points,
+                "counts": check.table.as_ref().ok().and_then(|table| counts(table, &column.name)),
             })
         })
         .collect();
@@ -116,6 +117,22 @@ fn as_json(check: &TableCheck, needs: Option<&Needs>) -> Value {
         "problems": problems,
         "memory_bytes": needs.map(|needs| needs.bytes),
     })
+}
+
+/// Returns in how many rows each state of a variable stands, in the states' order.
+fn counts(table: &data::Table, name: &str) -> Option<Value> {
+    let node = table.schema().find(name)?;
+    let mut rows = vec![0_usize; table.arity(node)];
+    for &state in table.column(node) {
+        rows[usize::from(state)] += 1;
+    }
+    let states = table.schema().variable(node).states();
+    let counts: Vec<Value> = states
+        .iter()
+        .zip(rows)
+        .map(|(state, rows)| json!([state, rows]))
+        .collect();
+    Some(Value::Array(counts))
 }
 
 /// Returns what keeps the table from being used, with the flags that help.

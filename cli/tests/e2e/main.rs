@@ -24,6 +24,7 @@ mod prove;
 mod resume;
 mod scores;
 mod security;
+mod tables;
 
 /// The program of this package, with failpoints.
 const PROGRAM: Program = Program::at(env!("CARGO_BIN_EXE_rlbayes"));
