@@ -86,7 +86,6 @@ fn every_bad_table_is_refused_by_every_command_that_reads_one() {
                 "OUT/out.csv",
                 "--json",
             ],
-            vec!["check", table, "--json"],
             vec!["score", table, net, "--json"],
             vec!["fit", table, net, "-o", "OUT/out.bif"],
         ] {

@@ -84,7 +84,10 @@ impl Delimiter {
             }
         }
         let blanks = Self::BLANK.count_in(header);
-        let words = |line: &&[u8]| Self::BLANK.count_in(line) == blanks;
+        let words = |line: &&[u8]| {
+            let cells = Self::BLANK.count_in(line);
+            cells == blanks || cells == blanks + 1
+        };
         if best.1.1 == 0 && blanks > 0 && !others.is_empty() && others.iter().all(words) {
             return Self::BLANK;
         }
@@ -195,6 +198,10 @@ mod tests {
         assert_eq!(Delimiter::guess(text), Delimiter::SEMICOLON);
         let row_names = b"a\tb\n1\tx\ty\n2\tx\tz\n";
         assert_eq!(Delimiter::guess(row_names), Delimiter::TAB);
+        assert_eq!(
+            Delimiter::guess(b"\"a\" \"b\"\n\"1\" x y\n\"2\" x z\n"),
+            Delimiter::BLANK
+        );
         assert_eq!(
             Delimiter::guess(b"a  b c\n1 2   3\n x y z \n"),
             Delimiter::BLANK
