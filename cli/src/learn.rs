@@ -4,9 +4,9 @@ use crate::args::{TableArgs, read_structure};
 use crate::failure::Failure;
 use crate::output::{Output, OutputOptions, network_for};
 use crate::progress::SearchBar;
-use crate::report::{Comparison, as_json, report};
+use crate::report::{Comparison, Shown, as_json, report};
 use crate::search_flags::SearchFlags;
-use crate::terminal::{Messages, print_json};
+use crate::terminal::{Messages, print, print_json};
 use clap::{Args, ValueEnum};
 use rlbayes::coordination::Cooperation;
 use rlbayes::{
@@ -35,6 +35,9 @@ pub(crate) struct LearnArgs {
     /// Prints one JSON object on stdout at the end
     #[arg(long)]
     json: bool,
+    /// Adds what the engine did to the report: chains, local scores, elite pool
+    #[arg(short, long)]
+    verbose: bool,
     /// Prints neither progress nor report, only warnings
     #[arg(long)]
     quiet: bool,
@@ -110,7 +113,7 @@ pub(crate) fn run(args: &LearnArgs, stop: &StopHandle) -> Result<(), Failure> {
         ProveMode::Off => Proving::Off,
         ProveMode::Auto => Proving::Auto,
     };
-    let mut bar = SearchBar::new(!args.quiet);
+    let mut bar = SearchBar::new(args.quiet);
     let mut search = Search::with(&table, settings)
         .stop_with(stop)
         .on_progress(|progress| bar.show(progress))
@@ -118,8 +121,9 @@ pub(crate) fn run(args: &LearnArgs, stop: &StopHandle) -> Result<(), Failure> {
     if let Some(folder) = &args.state {
         search = search.state(folder);
     }
-    let outcome = search.run().map_err(refused)?;
+    let outcome = search.run().map_err(refused);
     bar.finish();
+    let outcome = outcome?;
     if outcome.had_ended_before() {
         messages.note("this search is already over; here is its result");
     }
@@ -144,23 +148,20 @@ fn finish(
     outputs: &[Output],
     messages: Messages,
 ) -> Result<(), Failure> {
-    let best = outcome.best();
-    let dag = best
-        .structure
-        .to_dag()
-        .map_err(|error| Failure::Bug(error.to_string()))?;
+    let found = outcome.found();
+    let dag = &found.dag;
     let comparison = truth.map(|truth| {
         let problem = outcome.request().problem();
-        Comparison::new(&problem, truth, &dag)
+        Comparison::new(&problem, truth, dag)
     });
     let with_parameters = outputs.iter().any(Output::needs_parameters);
     // One file that can't be written keeps neither the others nor the report back.
     let mut failed = None;
-    let network = match network_for(table.data(), &dag, args.alpha, with_parameters) {
+    let network = match network_for(table.data(), dag, args.alpha, with_parameters) {
         Ok(network) => network,
         Err(failure) => {
             failed = Some(failure);
-            network_for(table.data(), &dag, args.alpha, false)?
+            network_for(table.data(), dag, args.alpha, false)?
         }
     };
     let truth_named = truth.map(|truth| NamedDag::of(table.data().schema(), truth.clone()));
@@ -178,21 +179,31 @@ fn finish(
         }
     }
     if !args.quiet {
-        report(outcome, comparison.as_ref(), messages);
+        let shown = Shown {
+            all_edges: outputs.is_empty() && !args.json,
+            inner_figures: args.verbose,
+        };
+        let mut text = heading(args, outcome);
+        text += &report(outcome, comparison.as_ref(), shown);
         for output in outputs.iter().filter(|output| output.path().exists()) {
-            messages.line(&format!("  written      {}", output.path().display()));
+            text += &format!("  written      {}\n", output.path().display());
         }
         if let Some(folder) = &args.state {
             let hint = match outcome.stopped_by() {
                 StoppedBy::Interrupt => " (the same command continues from here)",
                 _ => "",
             };
-            messages.line(&format!("  state        {}{hint}", folder.display()));
+            text += &format!("  state        {}{hint}\n", folder.display());
+        }
+        // Standard output is the script's if it asked for JSON.
+        match args.json {
+            true => messages.line(text.trim_end()),
+            false => print(&text)?,
         }
     }
     if args.json {
         let view = outcome.view();
-        let mut result = as_json(outcome.request(), view, best, comparison.as_ref());
+        let mut result = as_json(outcome.request(), view, found, comparison.as_ref());
         result["proven"] = outcome.is_proven().into();
         result["gap"] = outcome.gap().into();
         print_json(&result)?;
@@ -202,4 +213,16 @@ fn finish(
         (None, StoppedBy::Interrupt) => Err(Failure::Interrupted),
         (None, _) => Ok(()),
     }
+}
+
+/// Returns the first line of a report.
+fn heading(args: &LearnArgs, outcome: &Outcome) -> String {
+    let table = outcome.request().table();
+    let name = args.data.file_name().unwrap_or(args.data.as_os_str());
+    format!(
+        "{}: {} rows, {} variables\n",
+        name.to_string_lossy(),
+        table.rows(),
+        table.data().nodes()
+    )
 }

@@ -3,6 +3,7 @@
 mod args;
 mod cluster;
 mod constraint_args;
+mod edge_lines;
 mod failure;
 mod flag_hints;
 mod learn;

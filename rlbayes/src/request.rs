@@ -12,7 +12,7 @@ use crate::settings::{Proving, Runners, SearchSettings};
 use crate::table::Table;
 use rlbayes_common::elite::{EliteRow, Keying, Structure};
 use rlbayes_common::exchange::SearchDescription;
-use rlbayes_common::graph::{Dag, EdgeError};
+use rlbayes_common::graph::{Cpdag, Dag, EdgeError};
 use rlbayes_common::ids::Seed;
 use rlbayes_common::proof::Prover;
 use rlbayes_common::score::{LogScore, ScoreSpec, ScoreSpecError, Scorer};
@@ -448,6 +448,15 @@ impl SearchRequest {
             target: self.budget.target,
             exchange_every: self.exchange_every(),
         }
+    }
+
+    /// Returns the networks that a network of this search stands for: those of its class that keep
+    /// the constraints.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn class_of(&self, dag: &Dag) -> Cpdag {
+        let is_score_equivalent = self.score.name().is_score_equivalent();
+        self.constraints.class_of(dag, is_score_equivalent)
     }
 
     /// Returns the start network with its score: the result of a budget too small for anything else.
