@@ -1,9 +1,10 @@
 //! `rlbayes learn`: from a table to the best network that was found.
 
-use crate::args::{TableArgs, read_structure};
+use crate::args::{NameArgs, ShownAs, TableArgs, read_structure};
 use crate::failure::Failure;
 use crate::output::{Output, OutputOptions, network_for};
 use crate::progress::SearchBar;
+use crate::provenance::ProvenanceNotes;
 use crate::report::{Comparison, Shown, as_json, report};
 use crate::search_flags::SearchFlags;
 use crate::terminal::{Messages, print, print_json};
@@ -45,13 +46,16 @@ pub(crate) struct LearnArgs {
     /// maximum likelihood)
     #[arg(long, value_name = "ALPHA", default_value_t = 0.0)]
     alpha: f64,
-    /// BIF: maps names that other programs refuse, with the originals as comments
-    #[arg(long)]
-    portable_names: bool,
+    #[command(flatten)]
+    names: NameArgs,
     /// Whether a prover runs beside the search and ends it when no better network is possible: off, or
     /// auto (where the table is small enough and no limit of evaluations or iterations is given)
     #[arg(long, value_enum, default_value_t = ProveMode::Auto)]
     prove: ProveMode,
+    /// Whether graphs and pictures (SVG, DOT, GraphML, edge list) show which edges may point either
+    /// way, or the written network alone
+    #[arg(long = "as", value_enum, default_value_t = ShownAs::Cpdag)]
+    shown_as: ShownAs,
     /// SVG: draws only the neighbourhood of a node
     #[arg(long, value_name = "NODE")]
     around: Option<String>,
@@ -104,7 +108,7 @@ pub(crate) fn run(args: &LearnArgs, stop: &StopHandle) -> Result<(), Failure> {
     let empty = Dag::empty(table.data().nodes());
     let unlearned = network_for(table.data(), &empty, args.alpha, with_parameters)?;
     for output in &outputs {
-        output.check_names(&unlearned, args.portable_names)?;
+        output.check_names(&unlearned, args.names.strict_names)?;
     }
     let (mut settings, _) = args
         .search
@@ -165,8 +169,11 @@ fn finish(
         }
     };
     let truth_named = truth.map(|truth| NamedDag::of(table.data().schema(), truth.clone()));
+    let provenance = ProvenanceNotes::of_search(outcome, args.alpha);
     let options = OutputOptions {
-        portable_names: args.portable_names,
+        strict_names: args.names.strict_names,
+        class: (args.shown_as == ShownAs::Cpdag).then_some(&found.class),
+        provenance: Some(&provenance),
         around: args.around.as_deref(),
         truth: truth_named.as_ref(),
     };

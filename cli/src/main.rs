@@ -11,6 +11,7 @@ mod other_searches;
 mod output;
 mod progress;
 mod prove;
+mod provenance;
 mod report;
 mod search_flags;
 mod terminal;

@@ -3,6 +3,7 @@
 //! coordinator never waits for it.
 
 use crate::output::{Output, OutputOptions, network_for};
+use crate::provenance::{ProvenanceNotes, about};
 use crate::report::{Comparison, as_json};
 use crate::terminal::Messages;
 use bytes::Bytes;
@@ -81,13 +82,24 @@ impl ResultWriter {
         let json = format!("{json:#}\n");
         let network = network_for(self.request.table().data(), &found.dag, 0.0, true)
             .map_err(|failure| format!("the network could not be fitted: {failure}"))?;
-        let bif = write_network(Format::Bif, &network, &WriteOptions::default());
+        let score = found.best.score.value();
+        let provenance = ProvenanceNotes::read(about(&self.request, score, 0.0));
+        let options = OutputOptions {
+            class: Some(&found.class),
+            provenance: Some(&provenance),
+            ..OutputOptions::default()
+        };
+        let plain = WriteOptions {
+            provenance: Some(provenance.of(Format::Bif)),
+            ..WriteOptions::default()
+        };
+        let bif = write_network(Format::Bif, &network, &plain);
         self.publish.send_replace(Some(Arc::new(ResultFiles {
             json: json.clone(),
             bif: Bytes::from(bif.unwrap_or_default()),
         })));
         for output in &self.outputs {
-            let written = output.write(&network, OutputOptions::default(), |_| {});
+            let written = output.write(&network, options, |_| {});
             written.map_err(|failure| failure.to_string())?;
         }
         if let Some(path) = &self.json {
