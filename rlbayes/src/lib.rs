@@ -53,7 +53,8 @@
 //!
 //! Several networks can describe the same dependences; they form an equivalence class. With all
 //! scores but [`Score::K2`] they have equal scores, so the data cannot tell them apart: some edges
-//! of a result could as well point the other way. Nor is an edge a cause by itself.
+//! of a result could as well point the other way ([`FoundEdge::is_compelled`]). Nor is an edge a
+//! cause by itself.
 //!
 //! # The same result again
 //!
@@ -68,6 +69,7 @@
 //! may change at any time.
 
 pub mod algorithms;
+mod found;
 mod network;
 mod outcome;
 mod progress;
@@ -101,6 +103,9 @@ pub mod state_folder;
 pub mod units;
 
 pub use coordination::Cooperation;
+#[doc(hidden)]
+pub use found::Found;
+pub use found::FoundEdge;
 pub use network::{Fit, Network, NetworkUseError};
 pub use outcome::{Outcome, TracePoint};
 pub use progress::{Progress, StopHandle};

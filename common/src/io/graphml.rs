@@ -3,11 +3,12 @@
 use super::error::WriteError;
 use super::format::Format;
 use super::xmlbif::{escape, forbidden};
+use crate::graph::{Cpdag, Joined};
 use crate::ids::NodeIdx;
 use crate::network::NamedDag;
 
-/// Writes a structure.
-pub(super) fn write(network: &NamedDag) -> Result<String, WriteError> {
+/// Writes a structure; with a class, edges that may point either way are undirected.
+pub(super) fn write(network: &NamedDag, class: Option<&Cpdag>) -> Result<String, WriteError> {
     let mut text = String::from(HEADER);
     for node in NodeIdx::all(network.names().len()) {
         let name = network.name(node);
@@ -15,7 +16,9 @@ pub(super) fn write(network: &NamedDag) -> Result<String, WriteError> {
         text += &format!("    <node id=\"n{node}\"><data key=\"name\">{escaped}</data></node>\n");
     }
     for (from, to) in network.dag().edges() {
-        text += &format!("    <edge source=\"n{from}\" target=\"n{to}\"/>\n");
+        let is_free = class.is_some_and(|class| class.joined(from, to) == Joined::Undirected);
+        let undirected = if is_free { " directed=\"false\"" } else { "" };
+        text += &format!("    <edge source=\"n{from}\" target=\"n{to}\"{undirected}/>\n");
     }
     text += "  </graph>\n</graphml>\n";
     Ok(text)
@@ -34,7 +37,12 @@ mod tests {
     #[test]
     fn names_are_data_of_numbered_nodes() {
         let network = NamedDag::new(vec!["<b>".into(), "a".into()], [("a", "<b>")]).unwrap();
-        let text = write(&network).unwrap();
+        let text = write(&network, None).unwrap();
+        let free = write(&network, Some(&Cpdag::of(network.dag()))).unwrap();
+        assert!(
+            free.contains("target=\"n0\" directed=\"false\"/>"),
+            "{free}"
+        );
         assert!(
             text.contains("<data key=\"name\">&lt;b&gt;</data>"),
             "{text}"
@@ -44,6 +52,11 @@ mod tests {
             "{text}"
         );
         let odd = NamedDag::new(vec!["\u{1}".into()], Vec::<(&str, &str)>::new()).unwrap();
-        assert!(write(&odd).unwrap_err().to_string().contains("\\u{1}"));
+        assert!(
+            write(&odd, None)
+                .unwrap_err()
+                .to_string()
+                .contains("\\u{1}")
+        );
     }
 }
