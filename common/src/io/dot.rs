@@ -16,7 +16,7 @@ pub(super) fn write(network: &NamedDag) -> String {
 }
 
 /// Quotes an identifier: only quotes are special in it, and a backslash before the closing one.
-fn id(name: &str) -> String {
+pub(super) fn id(name: &str) -> String {
     let escaped = name.replace('"', "\\\"");
     // An odd number of final backslashes would escape the closing quote.
     let odd = escaped
@@ -30,7 +30,7 @@ fn id(name: &str) -> String {
 }
 
 /// Quotes a label, in which a backslash is an escape.
-fn label(name: &str) -> String {
+pub(super) fn label(name: &str) -> String {
     format!(
         "\"{}\"",
         name.replace('\\', "\\\\")

@@ -16,6 +16,7 @@ mod graphml;
 mod json;
 mod model_string;
 mod name_lists;
+mod support;
 mod svg;
 mod text;
 mod xmlbif;
@@ -29,6 +30,7 @@ pub use error::{ReadError, WriteError};
 pub use file::{MAX_NETWORK_BYTES, WriteOptions, parse_network, read_network, write_network};
 pub use format::{Format, UnknownEnding};
 pub use name_lists::parse_name_lists;
-pub use svg::{Around, MAX_DRAWN_NODES};
+pub use support::{SupportPicture, support_csv, support_dot, support_graphml, support_json};
+pub use svg::{Around, MAX_DRAWN_NODES, draw_support};
 #[cfg(test)]
 mod tests;
