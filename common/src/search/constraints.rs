@@ -2,7 +2,7 @@
 //! and variables that stay out. They hold in every search, for every operation.
 
 use crate::data::{Schema, Table};
-use crate::graph::Dag;
+use crate::graph::{Cpdag, Dag};
 use crate::ids::NodeIdx;
 use thiserror::Error;
 
@@ -372,6 +372,18 @@ impl Constraints {
             && NodeIdx::all(dag.nodes()).all(|node| dag.parents(node).len() <= self.max_parents)
     }
 
+    /// Returns the members of a network's equivalence class that keep the constraints. With a score
+    /// that tells equivalent networks apart, the network is the only one.
+    #[must_use]
+    pub fn class_of(&self, dag: &Dag, is_score_equivalent: bool) -> Cpdag {
+        if !is_score_equivalent {
+            return Cpdag::of_structure(dag);
+        }
+        Cpdag::of_constrained(dag, |from, to| {
+            self.is_required(from, to) || !self.is_allowed(to, from)
+        })
+    }
+
     /// Returns whether the network of the required edges is the only one that keeps the constraints:
     /// a table of one column, columns that are all constant, or every other edge forbidden.
     #[must_use]
@@ -455,3 +467,6 @@ fn find(schema: &Schema, name: &str, place: ConstraintList) -> Result<NodeIdx, C
             name: name.to_owned(),
         })
 }
+
+#[cfg(test)]
+mod tests;

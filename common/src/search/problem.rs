@@ -4,7 +4,7 @@
 use super::benefits::Benefits;
 use super::constraints::Constraints;
 use crate::data::Kernel;
-use crate::graph::Dag;
+use crate::graph::{Cpdag, Dag};
 use crate::ids::NodeIdx;
 use crate::score::{Additions, BoundedCache, CacheStatistics, FamilyKey, FamilyPacker};
 use crate::score::{LocalScore, LogScore, Scratch};
@@ -76,6 +76,19 @@ impl Problem {
     #[must_use]
     pub fn nodes(&self) -> usize {
         self.scorer.nodes()
+    }
+
+    /// Returns whether equivalent networks have equal scores.
+    #[must_use]
+    pub fn is_score_equivalent(&self) -> bool {
+        self.is_score_equivalent
+    }
+
+    /// Returns the networks that a network stands for: those of its class that keep the
+    /// constraints. Results show their [`Cpdag::first_member`].
+    #[must_use]
+    pub fn class_of(&self, dag: &Dag) -> Cpdag {
+        self.constraints.class_of(dag, self.is_score_equivalent)
     }
 
     /// Returns how the caches did: local scores, and benefit vectors.
