@@ -1,6 +1,8 @@
 //! `rlbayes`: learns the structure of Bayesian networks, on one machine or on many.
 
 mod args;
+mod average;
+mod bootstrap;
 mod cluster;
 mod constraint_args;
 mod failure;
@@ -10,8 +12,11 @@ mod other_searches;
 mod output;
 mod progress;
 mod prove;
+mod replicate_args;
 mod report;
 mod search_flags;
+mod support_files;
+mod support_report;
 mod terminal;
 mod tools;
 
@@ -58,6 +63,8 @@ Example:
 #[derive(Subcommand, Debug)]
 enum Command {
     Learn(Box<learn::LearnArgs>),
+    Bootstrap(Box<bootstrap::BootstrapCommand>),
+    Average(average::AverageCommand),
     Prove(Box<prove::ProveCommand>),
     CheckProof(prove::CheckProofCommand),
     Score(tools::ScoreCommand),
@@ -170,6 +177,8 @@ fn not_understood(error: &clap::Error) -> ExitCode {
 fn run(command: &Command) -> Result<(), Failure> {
     match command {
         Command::Learn(args) => learn::run(args, &interrupt_flag()?.into()),
+        Command::Bootstrap(args) => bootstrap::run(args, &interrupt_flag()?.into()),
+        Command::Average(args) => average::run(args),
         Command::Prove(args) => prove::run(args, &interrupt_flag()?.into()),
         Command::CheckProof(args) => prove::check(args),
         Command::Score(args) => tools::score(args),

@@ -58,7 +58,9 @@ impl ReplicateArgs {
         settings: &BootstrapSettings,
     ) -> Result<BootstrapRequest, Failure> {
         BootstrapRequest::new(table, settings).map_err(|error| match &error {
-            BootstrapRequestError::Replicates(_) => Failure::input(format!("--replicates: {error}")),
+            BootstrapRequestError::Replicates(_) => {
+                Failure::input(format!("--replicates: {error}"))
+            }
             BootstrapRequestError::Rows { .. } => {
                 Failure::input(format!("--rows-per-replicate: {error}"))
             }

@@ -234,7 +234,8 @@ impl BootstrapRequest {
     /// Returns the class of a replicate's network, with what the constraints orient.
     #[must_use]
     pub(crate) fn class_of(&self, dag: &Dag) -> Cpdag {
-        Cpdag::of(dag)
+        let is_equivalent = self.search.score_spec().name().is_score_equivalent();
+        self.search.constraints().class_of(dag, is_equivalent)
     }
 
     /// Searches the full table for the best network among pairs: the one that is worth having where
@@ -246,7 +247,8 @@ impl BootstrapRequest {
     ) -> Option<Dag> {
         let budget = self.full_table_budget();
         let found = search(&self.search.among(keeps, budget), stop)?;
-        found.structure.to_dag().ok()
+        let dag = found.structure.to_dag().ok()?;
+        Some(self.class_of(&dag).first_member())
     }
 
     /// Returns how rows of a pool would be told apart; a journal asks for it.
