@@ -1,13 +1,15 @@
 //! One search from beginning to end on the calling thread: the chains take turns, in rounds, with
-//! the coordination's own state machine between them. It finds what `learn --threads 1` finds.
+//! the coordination's own state machine between them. It finds what `learn --threads 1` finds, but for
+//! exact ties: which of several best classes it takes is drawn.
 
 use crate::chains::RunningChain;
 use crate::coordination::{Event, State};
 use crate::progress::StopHandle;
 use crate::request::SearchRequest;
-use rlbayes_common::elite::Structure;
+use rlbayes_common::elite::{EliteRow, Structure};
 use rlbayes_common::exchange::{Exchange, Hello, WorkerStatistics};
-use rlbayes_common::ids::{Incarnation, WorkerId};
+use rlbayes_common::ids::{Incarnation, Seed, WorkerId};
+use rlbayes_common::random::Random;
 use rlbayes_common::score::LogScore;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -79,7 +81,7 @@ pub(super) fn search(request: &SearchRequest, stop: &StopHandle) -> Option<Repli
         }
     }
     // Reports of a round that was the last one hold all that was found.
-    let found = state.best().cloned();
+    let found = draw_best(&state, request);
     let finished = chains.iter().any(RunningChain::has_climbed);
     if finished && let Some(row) = found {
         return Some(Replicate {
@@ -96,6 +98,21 @@ pub(super) fn search(request: &SearchRequest, stop: &StopHandle) -> Option<Repli
         score: row.score,
         finished: false,
     })
+}
+
+/// Returns one of the best networks. The pool orders equal scores by a hash of the class, the same in
+/// every replicate: taking the first would turn a coin toss between classes into support 1.
+fn draw_best(state: &State, request: &SearchRequest) -> Option<EliteRow> {
+    /// Keeps the draw apart from those of chains.
+    const TIE: u64 = 0x7469_6521;
+    let best = state.best()?.score;
+    let equal: Vec<&EliteRow> = state
+        .pool()
+        .overall()
+        .filter(|row| row.score == best)
+        .collect();
+    let mut random = Random::new(Seed(request.seed()).mix(TIE));
+    random.pick(&equal).map(|&row| row.clone())
 }
 
 /// Enters the calling thread as the one worker.
@@ -147,7 +164,10 @@ mod tests {
                 let request = SearchRequest::new(&table, &settings).unwrap();
                 let found = search(&request, &StopHandle::default()).unwrap();
                 assert_eq!(found.score, expected.best().score);
-                assert_eq!(found.structure, expected.best().structure);
+                assert_eq!(
+                    found.structure.class_key(),
+                    expected.best().structure.class_key()
+                );
                 assert!(found.finished);
             }
         }
