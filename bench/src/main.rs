@@ -2,6 +2,7 @@
 //! share is in the files that are not named after one.
 
 mod chart;
+mod confidence;
 mod cooperation;
 mod empty_coordinator;
 mod exchange_load;
@@ -52,6 +53,7 @@ Examples:
   cargo run --release -p rlbayes-bench -- targets --time 60s --seeds 5
   cargo run --release -p rlbayes-bench -- cooperation data/win95pts_n1000_s1.csv.gz --threads 2
   cargo run --release -p rlbayes-bench -- growth
+  cargo run --release -p rlbayes-bench -- confidence
   cargo run --release -p rlbayes-bench -- learning --evaluations 50000000
   cargo run --release -p rlbayes-bench -- scores
   cargo run --release -p rlbayes-bench -- paper --networks asia,child --seeds 3 --budget evaluations:20000
@@ -65,6 +67,7 @@ Those that start processes need the program as well (cargo build --release -p rl
 enum Benchmark {
     Targets(targets::TargetsArgs),
     Cooperation(cooperation::CooperationArgs),
+    Confidence(confidence::ConfidenceArgs),
     Growth(growth::GrowthArgs),
     Learning(learning::LearningArgs),
     Scores(scores::ScoresArgs),
@@ -94,6 +97,7 @@ fn run(benchmark: &Benchmark, interrupt: &AtomicBool) -> Result<(), Failure> {
     match benchmark {
         Benchmark::Targets(args) => targets::run(args, interrupt),
         Benchmark::Cooperation(args) => cooperation::run(args, interrupt),
+        Benchmark::Confidence(args) => confidence::run(args, interrupt),
         Benchmark::Growth(args) => growth::run(args, interrupt),
         Benchmark::Learning(args) => learning::run(args, interrupt),
         Benchmark::Scores(args) => scores::run(args, interrupt),

@@ -136,7 +136,7 @@ pub(crate) fn run(args: &LearnArgs, stop: &StopHandle) -> Result<(), Failure> {
 }
 
 /// Returns why there is no result, naming the flag.
-fn refused(error: SearchError) -> Failure {
+pub(crate) fn refused(error: SearchError) -> Failure {
     match error {
         SearchError::Run(RunError::StateFolder(
             error @ rlbayes::StateFolderError::AnotherSearch { .. },

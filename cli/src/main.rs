@@ -1,6 +1,8 @@
 //! `rlbayes`: learns the structure of Bayesian networks, on one machine or on many.
 
 mod args;
+mod average;
+mod bootstrap;
 mod check;
 mod cluster;
 mod constraint_args;
@@ -13,8 +15,11 @@ mod output;
 mod progress;
 mod prove;
 mod provenance;
+mod replicate_args;
 mod report;
 mod search_flags;
+mod support_files;
+mod support_report;
 mod table_args;
 mod terminal;
 mod tools;
@@ -62,6 +67,8 @@ Example:
 #[derive(Subcommand, Debug)]
 enum Command {
     Learn(Box<learn::LearnArgs>),
+    Bootstrap(Box<bootstrap::BootstrapCommand>),
+    Average(average::AverageCommand),
     Prove(Box<prove::ProveCommand>),
     CheckProof(prove::CheckProofCommand),
     Score(tools::ScoreCommand),
@@ -174,6 +181,8 @@ fn not_understood(error: &clap::Error) -> ExitCode {
 fn run(command: &Command) -> Result<(), Failure> {
     match command {
         Command::Learn(args) => learn::run(args, &interrupt_flag()?.into()),
+        Command::Bootstrap(args) => bootstrap::run(args, &interrupt_flag()?.into()),
+        Command::Average(args) => average::run(args),
         Command::Prove(args) => prove::run(args, &interrupt_flag()?.into()),
         Command::CheckProof(args) => prove::check(args),
         Command::Score(args) => tools::score(args),

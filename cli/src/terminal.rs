@@ -33,6 +33,11 @@ impl Messages {
         }
     }
 
+    /// Returns whether people want to see nothing but warnings.
+    pub(crate) fn is_quiet(self) -> bool {
+        self.quiet
+    }
+
     /// Prints something worth knowing.
     pub(crate) fn note(self, text: &str) {
         if !self.quiet {

@@ -20,3 +20,4 @@ pub mod random;
 pub mod score;
 pub mod search;
 pub mod snapshot;
+pub mod support;

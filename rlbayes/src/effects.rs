@@ -68,6 +68,7 @@ pub fn everything(state: &State, now: Duration) -> Batch {
         overall: pool.overall().cloned().collect(),
         chains: state.stored_chains().collect(),
         progress: Some(state.progress(now)),
+        replicates: Vec::new(),
         keep_only: None,
     }
 }

@@ -5,6 +5,7 @@
 //!
 //! After a failed write the database is closed; the next write opens it again.
 
+use crate::bootstrap::Replicate;
 use crate::coordination::{Progress, Record, Stored};
 use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition};
 use rlbayes_common::elite::{EliteRow, Found, Keying, Pool};
@@ -37,6 +38,9 @@ const RETIRED: TableDefinition<'_, (u32, u32), u64> = TableDefinition::new("reti
 /// chain -> sealed state at the last barrier.
 const CHAINS: TableDefinition<'_, u32, &[u8]> = TableDefinition::new("chains");
 
+/// number of a replicate -> whether its first climb was within its evaluations, and the sealed row.
+const REPLICATES: TableDefinition<'_, u32, (bool, &[u8])> = TableDefinition::new("replicates");
+
 /// Pages that the database keeps in memory: what is stored is written often and read once.
 const CACHE_BYTES: usize = 8 << 20;
 
@@ -57,6 +61,8 @@ pub struct Batch {
     pub chains: Vec<(ChainId, StoredChain)>,
     /// How far the search has come.
     pub progress: Option<Progress>,
+    /// Replicates of a bootstrap that are done.
+    pub replicates: Vec<(u32, Replicate)>,
     /// The keys of the pool's rows: others are dropped. None: nothing is dropped.
     pub keep_only: Option<BTreeSet<StructureKey>>,
 }
@@ -134,6 +140,7 @@ impl Batch {
         self.rows.is_empty()
             && self.overall.is_empty()
             && self.chains.is_empty()
+            && self.replicates.is_empty()
             && self.progress.is_none()
             && self.keep_only.is_none()
     }
@@ -304,9 +311,28 @@ impl Journal {
             Err(redb::TableError::TableDoesNotExist(_)) => {}
             Err(error) => return Err(JournalError::Database(error.into())),
         }
+        let mut replicates = BTreeMap::new();
+        match read.open_table(REPLICATES) {
+            Ok(table) => {
+                for entry in table.iter().map_err(redb::Error::from)? {
+                    let (number, value) = entry.map_err(redb::Error::from)?;
+                    let (finished, bytes) = value.value();
+                    let EliteRow { structure, score } = decode_row(bytes, nodes)?;
+                    let replicate = Replicate {
+                        structure,
+                        score,
+                        finished,
+                    };
+                    replicates.insert(number.value(), replicate);
+                }
+            }
+            Err(redb::TableError::TableDoesNotExist(_)) => {}
+            Err(error) => return Err(JournalError::Database(error.into())),
+        }
         Ok(Some(Loaded {
             settings,
             stored: Some(Stored {
+                replicates,
                 pool,
                 progress,
                 chains,
@@ -327,6 +353,7 @@ impl Journal {
             write.delete_table(RETIRED)?;
             write.delete_table(ROWS)?;
             write.delete_table(CHAINS)?;
+            write.delete_table(REPLICATES)?;
             let mut table = write.open_table(SETTINGS)?;
             for (name, value) in settings {
                 table.insert(name.as_str(), value.as_str())?;
@@ -366,6 +393,16 @@ impl Journal {
             let mut chains = write.open_table(CHAINS)?;
             for (chain, stored) in &batch.chains {
                 chains.insert(chain.0, encode_stored_chain(stored).as_slice())?;
+            }
+            if !batch.replicates.is_empty() {
+                let mut table = write.open_table(REPLICATES)?;
+                for (number, replicate) in &batch.replicates {
+                    let row = encode_row(&EliteRow {
+                        structure: replicate.structure.clone(),
+                        score: replicate.score,
+                    });
+                    table.insert(number, (replicate.finished, row.as_slice()))?;
+                }
             }
             if let Some(progress) = &batch.progress {
                 let mut table = write.open_table(PROGRESS)?;

@@ -43,6 +43,8 @@
 //! - [`Search`]: score, constraints, budget, threads, a folder to resume from; [`Search::run`].
 //!   [`SearchSettings`] are the same as one plain value, and [`SearchRequest`] is the search after
 //!   they were checked.
+//! - [`Bootstrap`]: how far each edge can be trusted, by the same search on resampled tables;
+//!   [`Support`]: what came of it.
 //! - [`Outcome`]: the best network, its score, how it was found, and what else was found.
 //! - [`Network`]: read, write, fit, sample, score by node, compare.
 //! - [`Progress`] and [`StopHandle`]: watch a search and stop it from another thread.
@@ -69,6 +71,7 @@
 //! may change at any time.
 
 pub mod algorithms;
+mod bootstrap;
 mod found;
 mod network;
 mod outcome;
@@ -102,6 +105,10 @@ pub mod state_folder;
 #[doc(hidden)]
 pub mod units;
 
+pub use bootstrap::{
+    Bootstrap, BootstrapError, BootstrapProgress, BootstrapRequest, BootstrapRequestError,
+    BootstrapSettings, MAX_REPLICATES, Replicate, RowsPerReplicate, Support,
+};
 pub use coordination::Cooperation;
 #[doc(hidden)]
 pub use found::Found;
@@ -123,6 +130,7 @@ pub use rlbayes_common::score::LogScore;
 pub use rlbayes_common::search::{
     Budget, NamedConstraints, SearchSpec as Algorithm, Stagnation, StoppedBy,
 };
+pub use rlbayes_common::support::{Alternative, Draw, PairSupport, SupportTable};
 pub use run::RunError;
 pub use score::Score;
 pub use search::{Search, SearchError};

@@ -13,7 +13,7 @@ use crate::table::Table;
 use rlbayes_common::elite::{EliteRow, Keying, Structure};
 use rlbayes_common::exchange::SearchDescription;
 use rlbayes_common::graph::{Cpdag, Dag, EdgeError};
-use rlbayes_common::ids::Seed;
+use rlbayes_common::ids::{NodeIdx, Seed};
 use rlbayes_common::proof::Prover;
 use rlbayes_common::score::{LogScore, ScoreName, ScoreSpec, ScoreSpecError, Scorer};
 use rlbayes_common::search::{
@@ -340,6 +340,40 @@ impl SearchRequest {
             self.start.clone(),
             self.cache_bytes,
         ))
+    }
+
+    /// Returns the same search on a resampled table, from the required edges alone. Columns that hold
+    /// one value in it are isolated.
+    pub(crate) fn on(&self, table: &Table, seed: Seed) -> Self {
+        let constraints = self.constraints.for_resampled(table.data());
+        Self {
+            table: table.clone(),
+            start: constraints.required().clone(),
+            constraints,
+            seed,
+            ..self.clone()
+        }
+    }
+
+    /// Returns the same search with another budget, among those edges that a rule keeps.
+    pub(crate) fn among(&self, keeps: impl Fn(NodeIdx, NodeIdx) -> bool, budget: Budget) -> Self {
+        let constraints = self.constraints.only(keeps);
+        Self {
+            start: constraints.required().clone(),
+            constraints,
+            budget,
+            ..self.clone()
+        }
+    }
+
+    /// Returns the constraints.
+    pub(crate) fn constraints(&self) -> &Constraints {
+        &self.constraints
+    }
+
+    /// Returns the score with its parameters.
+    pub(crate) fn score_spec(&self) -> ScoreSpec {
+        self.score
     }
 
     /// Returns what proofs about the table, the score and the constraints are made with.

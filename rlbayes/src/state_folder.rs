@@ -1,6 +1,7 @@
 //! A search on disk: opens the journal in a state folder, sets a broken one aside, and refuses a
 //! folder that holds another search. Free-running chains of an in-process search lie beside it.
 
+use crate::bootstrap::{BootstrapRequest, Replicate};
 use crate::chains::{Belongs, ChainFolder};
 use crate::coordination::Stored;
 use crate::identity::{Difference, difference};
@@ -45,6 +46,10 @@ pub enum StateFolderError {
         difference: Difference,
     },
 }
+
+/// The journal of a search, and that of a bootstrap.
+const SEARCH_FILE: &str = "journal.redb";
+const REPLICATES_FILE: &str = "replicates.redb";
 
 /// What an earlier run of an in-process search left, and where this one keeps its own.
 #[derive(Debug, Default)]
@@ -119,6 +124,30 @@ pub fn open_journal(
     Ok((journal, stored))
 }
 
+/// Opens the journal of a bootstrap in a state folder, beside that of a search, and reads the
+/// replicates that are there.
+pub(crate) fn open_replicates(
+    folder: &Path,
+    request: &BootstrapRequest,
+    warn: impl FnMut(String),
+) -> Result<(Journal, BTreeMap<u32, Replicate>), StateFolderError> {
+    let settings = request.settings();
+    let nodes = request.table().data().nodes();
+    let (mut journal, stored) = open_named(
+        folder,
+        REPLICATES_FILE,
+        &settings,
+        nodes,
+        request.keying(),
+        warn,
+    )?;
+    if stored.is_none() {
+        begin(&mut journal, folder, &settings)?;
+    }
+    let replicates = stored.map(|stored| stored.replicates).unwrap_or_default();
+    Ok((journal, replicates))
+}
+
 fn begin(
     journal: &mut Journal,
     folder: &Path,
@@ -142,13 +171,25 @@ fn open_file(
     settings: &[(String, String)],
     nodes: usize,
     keying: Keying,
+    warn: impl FnMut(String),
+) -> Result<(Journal, Option<Stored>), StateFolderError> {
+    open_named(folder, SEARCH_FILE, settings, nodes, keying, warn)
+}
+
+/// See [`open_file`], of a journal by its name.
+fn open_named(
+    folder: &Path,
+    name: &str,
+    settings: &[(String, String)],
+    nodes: usize,
+    keying: Keying,
     mut warn: impl FnMut(String),
 ) -> Result<(Journal, Option<Stored>), StateFolderError> {
     fs::create_dir_all(folder).map_err(|problem| StateFolderError::File {
         path: folder.to_owned(),
         problem,
     })?;
-    let path = folder.join("journal.redb");
+    let path = folder.join(name);
     let refused = |problem| StateFolderError::Journal {
         path: path.clone(),
         problem,

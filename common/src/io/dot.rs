@@ -20,7 +20,7 @@ pub(super) fn write(network: &NamedDag, class: Option<&Cpdag>) -> String {
 }
 
 /// Quotes an identifier: only quotes are special in it, and a backslash before the closing one.
-fn id(name: &str) -> String {
+pub(super) fn id(name: &str) -> String {
     let escaped = name.replace('"', "\\\"");
     // An odd number of final backslashes would escape the closing quote.
     let odd = escaped
@@ -34,7 +34,7 @@ fn id(name: &str) -> String {
 }
 
 /// Quotes a label, in which a backslash is an escape.
-fn label(name: &str) -> String {
+pub(super) fn label(name: &str) -> String {
     format!(
         "\"{}\"",
         name.replace('\\', "\\\\")

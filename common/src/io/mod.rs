@@ -18,6 +18,7 @@ mod json;
 mod model_string;
 mod name_lists;
 mod provenance;
+mod support;
 mod svg;
 mod text;
 mod xmlbif;
@@ -35,6 +36,7 @@ pub use file::{
 pub use format::{Format, UnknownEnding};
 pub use name_lists::{parse_edge_lists, parse_name_lists};
 pub use provenance::Provenance;
-pub use svg::{Around, MAX_DRAWN_NODES};
+pub use support::{SupportPicture, support_csv, support_dot, support_graphml, support_json};
+pub use svg::{Around, MAX_DRAWN_NODES, draw_support};
 #[cfg(test)]
 mod tests;

@@ -29,6 +29,12 @@ pub trait Chain: Send {
     /// Returns what every chain has, to be changed.
     fn core_mut(&mut self) -> &mut ChainCore;
 
+    /// Returns whether the chain has reached a local optimum once, so that its best is worth having.
+    /// Searches that do not climb always say so.
+    fn has_climbed(&self) -> bool {
+        true
+    }
+
     /// Returns whether the chain wants seeds: it is time to meet others, or its best has not improved
     /// for long.
     fn wants_seeds(&self) -> bool {

@@ -302,6 +302,32 @@ impl Constraints {
         }
     }
 
+    /// Returns the same constraints for a resampled table: columns that hold one value in it are
+    /// isolated but for required edges.
+    #[must_use]
+    pub fn for_resampled(&self, table: &Table) -> Self {
+        let nodes = self.nodes();
+        let constant: Vec<bool> = NodeIdx::all(nodes)
+            .map(|node| table.is_constant(node))
+            .collect();
+        self.only(|from, to| !constant[from.index()] && !constant[to.index()])
+    }
+
+    /// Returns the same constraints with only those edges allowed that a rule keeps, and the
+    /// required ones.
+    #[must_use]
+    pub fn only(&self, keeps: impl Fn(NodeIdx, NodeIdx) -> bool) -> Self {
+        let mut narrower = self.clone();
+        for from in NodeIdx::all(self.nodes()) {
+            for to in NodeIdx::all(self.nodes()) {
+                if !self.is_required(from, to) && !keeps(from, to) {
+                    narrower.forbid(from, to);
+                }
+            }
+        }
+        narrower
+    }
+
     /// Returns the most parents that a node may have.
     #[must_use]
     pub fn max_parents(&self) -> usize {

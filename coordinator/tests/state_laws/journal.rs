@@ -54,6 +54,7 @@ impl Journal {
             pool,
             progress: self.progress.clone(),
             chains: self.chains.clone(),
+            replicates: Default::default(),
         };
         State::recovered(plan, stored)
     }

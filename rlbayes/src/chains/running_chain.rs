@@ -1,6 +1,7 @@
 //! A chain at work: runs a slice, makes a report, takes an answer. It knows neither threads nor
 //! clocks; who runs it hands the time in.
 
+use rlbayes_common::elite::EliteRow;
 use rlbayes_common::exchange::{
     Answer, ChainCounters, ChainOrder, ChainReport, ChainStatus, Pace, Snapshot,
 };
@@ -95,6 +96,20 @@ impl RunningChain {
     #[must_use]
     pub fn evaluations(&self) -> u64 {
         self.chain.core().evaluator.evaluations()
+    }
+
+    /// Returns whether it has reached a local optimum once.
+    #[must_use]
+    pub fn has_climbed(&self) -> bool {
+        self.chain.has_climbed()
+    }
+
+    /// Lets the chain finish its first climb without a limit, and returns the best that it has found.
+    #[must_use]
+    pub fn finish_climb(mut self) -> Option<EliteRow> {
+        self.chain.core_mut().evaluator.set_limit(u64::MAX);
+        while !self.chain.has_climbed() && self.chain.step() == StepOutcome::Ran {}
+        self.chain.core().best().cloned()
     }
 
     /// Returns whether it will never run again here.

@@ -23,6 +23,7 @@ pub use plan::{ChainCount, Cooperation, SearchPlan, Snapshots};
 pub use rlbayes_common::exchange::Pace;
 pub use view::{CurvePoint, Stage, View, WorkerView};
 
+use crate::bootstrap::Replicate;
 use chains::ChainState;
 use membership::Membership;
 use rlbayes_common::elite::{EliteRow, Pool};
@@ -65,6 +66,8 @@ pub struct Stored {
     pub progress: Progress,
     /// Lockstep chains as they stood at the last barrier.
     pub chains: BTreeMap<ChainId, StoredChain>,
+    /// Replicates of a bootstrap that are done.
+    pub replicates: BTreeMap<u32, Replicate>,
 }
 
 /// How far a search has come.

@@ -18,6 +18,7 @@ impl State {
             pool,
             progress,
             chains,
+            replicates: _,
         } = stored;
         let mut state = Self::new(plan);
         state.rejoin_deadline = RECONNECT_WINDOW;

@@ -305,6 +305,7 @@ fn restarted_at(now: u64, driven: &Driven) -> Driven {
         pool: driven.state.pool().clone(),
         progress: driven.state.progress(seconds(now)),
         chains: driven.state.stored_chains().collect(),
+        replicates: BTreeMap::new(),
     };
     Driven {
         state: State::recovered(*driven.state.plan(), stored),
@@ -409,6 +410,7 @@ fn a_recovered_lockstep_search_goes_on_in_the_same_round_with_the_same_seeds() {
         pool: driven.state.pool().clone(),
         progress: driven.state.progress(seconds(1)),
         chains: driven.state.stored_chains().collect(),
+        replicates: BTreeMap::new(),
     };
     let mut driven = Driven {
         state: State::recovered(plan(Pace::Lockstep, Budget::default()), stored),
@@ -524,6 +526,7 @@ fn after_a_restart_the_end_waits_for_workers_that_nobody_knows_of() {
         pool: Pool::new(plan.keying),
         progress: State::new(plan).progress(Duration::ZERO),
         chains: BTreeMap::new(),
+        replicates: BTreeMap::new(),
     };
     let mut state = State::recovered(plan, stored);
     state.apply(seconds(1), Event::Stop(StoppedBy::Stop));
@@ -905,6 +908,7 @@ fn a_record_that_is_newer_than_the_stored_chains_does_not_end_the_search() {
         pool: driven.state.pool().clone(),
         progress: driven.state.progress(seconds(102)),
         chains,
+        replicates: BTreeMap::new(),
     };
     let mut state = State::recovered(plan, stored);
     assert_eq!(state.counters().evaluations, 30);

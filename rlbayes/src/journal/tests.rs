@@ -80,6 +80,7 @@ fn batch() -> Batch {
             seeds_sent: 8,
             stopped_by: Some(StoppedBy::Target),
         }),
+        replicates: Vec::new(),
         keep_only: None,
     }
 }

@@ -6,6 +6,7 @@
 mod layout;
 mod lines;
 mod part;
+mod support;
 
 use super::error::WriteError;
 use super::xmlbif::escape;
@@ -15,6 +16,7 @@ use layout::{Drawing, FONT_SIZE};
 use part::{Part, Verdict};
 
 pub use part::{Around, MAX_DRAWN_NODES};
+pub use support::draw_support;
 
 /// Draws a network, or the part of it around a node; with a truth, edges are coloured by it; with a
 /// class, edges that may point either way have no head.

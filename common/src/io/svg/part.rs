@@ -209,7 +209,7 @@ fn neighbourhood(
     Ok((nodes, left_out))
 }
 
-fn shortened(name: &str) -> String {
+pub(super) fn shortened(name: &str) -> String {
     const LONGEST: usize = 32;
     if name.chars().count() <= LONGEST {
         return name.to_owned();

@@ -54,6 +54,8 @@ pub struct HillClimbing {
     start: Dag,
     position: Option<Position>,
     restarts_made: u64,
+    /// Whether a climb has ended since the chain began or was resumed.
+    has_climbed: bool,
 }
 
 impl HillClimbing {
@@ -72,6 +74,7 @@ impl HillClimbing {
             start,
             position: None,
             restarts_made: 0,
+            has_climbed: false,
         }
     }
 
@@ -93,6 +96,7 @@ impl HillClimbing {
             start,
             position,
             restarts_made: saved.own.integer("restarts_made")?,
+            has_climbed: false,
         })
     }
 
@@ -133,6 +137,7 @@ impl Chain for HillClimbing {
             self.core.offer(position.score(), || position.row());
             return Ok(StepOutcome::Ran);
         }
+        self.has_climbed = true;
         if self.restarts_made == self.params.restarts {
             return Ok(StepOutcome::Exhausted);
         }
@@ -146,6 +151,10 @@ impl Chain for HillClimbing {
 
     fn core_mut(&mut self) -> &mut ChainCore {
         &mut self.core
+    }
+
+    fn has_climbed(&self) -> bool {
+        self.has_climbed || self.restarts_made > 0
     }
 
     fn kind(&self) -> StateKind {

@@ -440,6 +440,10 @@ impl Chain for RlBayes {
         &mut self.core
     }
 
+    fn has_climbed(&self) -> bool {
+        matches!(self.stage, Stage::Exploring(_))
+    }
+
     fn wants_seeds(&self) -> bool {
         let between_meetings = LEAST_BETWEEN_MEETINGS.max(self.start.nodes() as u64);
         let meets = !self.starts_alone || self.table.explored().is_some();

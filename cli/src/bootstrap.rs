@@ -1,0 +1,297 @@
+//! `rlbayes bootstrap`: how far each edge can be trusted, by the same search on resampled tables.
+
+use crate::args::{NameArgs, read_structure};
+use crate::failure::Failure;
+use crate::output::{Output, OutputOptions, network_for};
+use crate::replicate_args::ReplicateArgs;
+use crate::search_flags::SearchFlags;
+use crate::support_files::SupportFile;
+use crate::support_report::{MEANING, as_json, report};
+use crate::table_args::TableArgs;
+use crate::terminal::{Messages, print, print_json};
+use crate::units::show_time;
+use clap::Args;
+use indicatif::{ProgressBar, ProgressStyle};
+use rlbayes::coordination::Cooperation;
+use rlbayes::{
+    Bootstrap, BootstrapError, BootstrapProgress, BootstrapSettings, Budget, Network, Outcome,
+    RunError, Runners, Search, StateFolderError, StopHandle, Support, Table,
+};
+use rlbayes_common::graph::Dag;
+use std::path::{Path, PathBuf};
+
+/// Shows how far each edge can be trusted: its support over resampled tables.
+#[derive(Args, Clone, Debug)]
+#[command(after_long_help = help())]
+pub(crate) struct BootstrapCommand {
+    /// The table: CSV or TSV with a header, also gzipped
+    data: PathBuf,
+    /// A result file; may be given several times. .csv (bnlearn's columns first), .json, .svg, .dot and
+    /// .graphml hold the support; .bif, .xml, .bifxml and .txt the best network among pairs at or above
+    /// the threshold
+    #[arg(short, long = "output", value_name = "FILE")]
+    output: Vec<PathBuf>,
+    /// The true network, to colour the picture by
+    #[arg(long, value_name = "NET")]
+    truth: Option<PathBuf>,
+    /// Folder that keeps what is done: the same command resumes, and more replicates continue it
+    #[arg(long, value_name = "DIR")]
+    state: Option<PathBuf>,
+    /// Prints one JSON object on stdout at the end, instead of the report
+    #[arg(long)]
+    json: bool,
+    /// Prints neither progress nor report, only warnings
+    #[arg(long)]
+    quiet: bool,
+    /// Number that is added to every count when probabilities are estimated for a network's file (0:
+    /// maximum likelihood)
+    #[arg(long, value_name = "ALPHA", default_value_t = 0.0)]
+    alpha: f64,
+    #[command(flatten)]
+    names: NameArgs,
+    #[command(flatten)]
+    replicates: ReplicateArgs,
+    #[command(flatten)]
+    table: TableArgs,
+    #[command(flatten)]
+    search: SearchFlags,
+}
+
+fn help() -> String {
+    format!(
+        "{MEANING}\n\nThe full table is searched first, for ten times the evaluations of a resampled table unless a \
+         budget is given; its network is the one to use. Replicates start without edges, whatever \
+         --start says. Everything depends on table, flags and --seed alone, not on threads.\n\n\
+         Examples:\n  rlbayes bootstrap data/alarm.csv -o support.csv -o support.svg\n  \
+         rlbayes bootstrap data/alarm.csv --replicates 500 --state run1 --json\n  \
+         rlbayes bootstrap wide.csv --rows-per-replicate 0.5 --without-replacement -o support.csv"
+    )
+}
+
+/// Replicates, unless told otherwise.
+const REPLICATES: u32 = 200;
+
+/// Runs the command.
+pub(crate) fn run(args: &BootstrapCommand, stop: &StopHandle) -> Result<(), Failure> {
+    let messages = Messages::new(args.quiet || args.json);
+    let outputs: Vec<Target> = args
+        .output
+        .iter()
+        .map(|path| Target::new(path))
+        .collect::<Result<_, _>>()?;
+    refuse_inputs(args)?;
+    let table = args
+        .table
+        .load(&args.data, |warning| messages.warn(&args.data, warning))?;
+    let truth = match &args.truth {
+        Some(path) => Some(read_structure(path, &table)?),
+        None => None,
+    };
+    check_outputs(args, &outputs, &table)?;
+    let (mut search, _) = args
+        .search
+        .request(&table, Runners::Threads, Cooperation::On)?;
+    let replicates = args.replicates.replicates.unwrap_or(REPLICATES);
+    let settings = args.replicates.settings(search.clone(), replicates);
+    let request = ReplicateArgs::check(&table, &settings)?;
+    // So that the result does not depend on threads.
+    search.deterministic = true;
+    if search.budget == Budget::default() {
+        search.budget = request.full_table_budget();
+        search.round_evaluations = search.round_evaluations.min(20_000);
+    }
+    let mut full = Search::with(&table, search).stop_with(stop);
+    if let Some(folder) = &args.state {
+        full = full.state(folder);
+    }
+    let best = full
+        .on_warning(|warning| messages.warning(&warning))
+        .run()
+        .map_err(crate::learn::refused)?;
+    if stop.is_stopped() {
+        return Err(Failure::Interrupted);
+    }
+    let support = replicate(
+        &table,
+        settings,
+        &best,
+        args.state.as_deref(),
+        stop,
+        messages,
+    )?;
+    let Some(support) = support else {
+        messages
+            .warning("it was interrupted before the first replicate was done; nothing is written");
+        return Err(Failure::Interrupted);
+    };
+    let mut failed = None;
+    for output in &outputs {
+        if let Err(failure) = write(args, output, &support, truth.as_ref(), stop, messages) {
+            failed.get_or_insert(failure);
+        }
+    }
+    if args.json {
+        print_json(&as_json(
+            &support,
+            Some(best.score()),
+            args.replicates.keep_networks,
+        ))?;
+    } else if !args.quiet {
+        print(&report(&support))?;
+        for output in outputs.iter().filter(|output| output.path().exists()) {
+            messages.line(&format!("  written      {}", output.path().display()));
+        }
+    }
+    match failed {
+        Some(failure) => Err(failure),
+        None if stop.is_stopped() => Err(Failure::Interrupted),
+        None => Ok(()),
+    }
+}
+
+/// Runs the replicates and shows how many are done; none if there is not even one.
+pub(crate) fn replicate(
+    table: &Table,
+    settings: BootstrapSettings,
+    best: &Outcome,
+    state: Option<&Path>,
+    stop: &StopHandle,
+    messages: Messages,
+) -> Result<Option<Support>, Failure> {
+    let bar = match messages.is_quiet() {
+        true => ProgressBar::hidden(),
+        false => ProgressBar::new_spinner(),
+    };
+    bar.set_style(
+        ProgressStyle::with_template("{spinner} {wide_msg}")
+            .unwrap_or_else(|_| ProgressStyle::default_spinner()),
+    );
+    let mut bootstrap = Bootstrap::with(table, settings)
+        .best(&best.structure())
+        .stop_with(stop)
+        .on_progress(|progress| {
+            bar.set_message(line(progress));
+            bar.tick();
+        })
+        .on_warning(|warning| messages.warning(&warning));
+    if let Some(folder) = state {
+        bootstrap = bootstrap.state(folder);
+    }
+    let done = bootstrap.run();
+    bar.finish_and_clear();
+    match done {
+        Ok(support) => Ok(Some(support)),
+        Err(BootstrapError::Nothing) => Ok(None),
+        Err(BootstrapError::Run(RunError::StateFolder(
+            error @ StateFolderError::AnotherSearch { .. },
+        ))) => Err(Failure::input(format!("{error}. Use another --state"))),
+        Err(error) => Err(Failure::input(error)),
+    }
+}
+
+fn line(progress: &BootstrapProgress) -> String {
+    let done = format!("{} of {} replicates", progress.done, progress.of);
+    match progress.time_left {
+        Some(left) => format!("{done} · about {} left", show_time(left)),
+        None => done,
+    }
+}
+
+/// A file to be written.
+enum Target {
+    /// The support.
+    Support(SupportFile),
+    /// The best network among well supported pairs.
+    Network(Output),
+}
+
+impl Target {
+    fn new(path: &Path) -> Result<Self, Failure> {
+        let output = Output::new(path)?;
+        Ok(match SupportFile::of(path) {
+            Some(file) => Self::Support(file),
+            None => Self::Network(output),
+        })
+    }
+
+    fn path(&self) -> &Path {
+        match self {
+            Self::Support(file) => file.path(),
+            Self::Network(output) => output.path(),
+        }
+    }
+}
+
+/// Refuses to write onto an input.
+fn refuse_inputs(args: &BootstrapCommand) -> Result<(), Failure> {
+    let same = |a: &Path, b: &Path| match (a.canonicalize(), b.canonicalize()) {
+        (Ok(a), Ok(b)) => a == b,
+        _ => false,
+    };
+    for target in &args.output {
+        let mut inputs = std::iter::once(&args.data).chain(&args.truth);
+        if inputs.any(|input| same(input, target)) {
+            let what = "is an input of this command and is not overwritten";
+            return Err(Failure::file(target, what));
+        }
+    }
+    Ok(())
+}
+
+/// Checks before the work that every file can hold what it is to hold.
+fn check_outputs(
+    args: &BootstrapCommand,
+    outputs: &[Target],
+    table: &Table,
+) -> Result<(), Failure> {
+    let empty = Dag::empty(table.data().nodes());
+    for output in outputs {
+        match output {
+            Target::Support(file) => file.check(table)?,
+            Target::Network(output) => {
+                let network =
+                    network_for(table.data(), &empty, args.alpha, output.needs_parameters())?;
+                output.check_names(&network, args.names.strict_names)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn write(
+    args: &BootstrapCommand,
+    target: &Target,
+    support: &Support,
+    truth: Option<&Dag>,
+    stop: &StopHandle,
+    messages: Messages,
+) -> Result<(), Failure> {
+    let output = match target {
+        Target::Support(file) => {
+            let json = || as_json(support, None, args.replicates.keep_networks);
+            let threshold = support.request().threshold();
+            return file.write(support.table(), threshold, truth, json);
+        }
+        Target::Network(output) => output,
+    };
+    let relearned: Network = match support.relearn(stop) {
+        Some(network) => network,
+        None => {
+            messages.warn(
+                output.path(),
+                "it was interrupted, so it was not written".into(),
+            );
+            return Ok(());
+        }
+    };
+    let table = support.request().table();
+    let dag = relearned.placed_on(table).map_err(Failure::Bug)?;
+    let network = network_for(table.data(), &dag, args.alpha, output.needs_parameters())?;
+    let options = OutputOptions {
+        strict_names: args.names.strict_names,
+        ..OutputOptions::default()
+    };
+    output.write(&network, options, |warning| {
+        messages.warn(output.path(), warning);
+    })
+}

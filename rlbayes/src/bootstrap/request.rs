@@ -1,0 +1,302 @@
+//! A bootstrap, checked once: what every replicate is made from.
+
+use super::replicate::{Replicate, search};
+use super::settings::{BootstrapSettings, RowsPerReplicate};
+use crate::identity::Settings;
+use crate::machine;
+use crate::memory_layout::MemoryLayout;
+use crate::progress::StopHandle;
+use crate::request::{RequestError, SearchRequest};
+use crate::settings::{Proving, Runners, SearchSettings};
+use crate::table::Table;
+use rlbayes_common::elite::Keying;
+use rlbayes_common::graph::{Cpdag, Dag};
+use rlbayes_common::ids::{NodeIdx, Seed};
+use rlbayes_common::score::{LocalScore, LogScore, Scorer, Scratch};
+use rlbayes_common::search::Budget;
+use rlbayes_common::support::{Draw, ReplicateSeeds, Resampling};
+use std::sync::Arc;
+use thiserror::Error;
+
+/// The most replicates of a bootstrap: their networks are kept.
+pub const MAX_REPLICATES: u32 = 100_000;
+
+/// Evaluations of a replicate for each ordered pair of variables, and the least in all
+/// (docs/support.md has the figures behind them).
+const EVALUATIONS_A_PAIR: u64 = 600;
+const LEAST_EVALUATIONS: u64 = 50_000;
+/// Evaluations of a chain between two meetings with others.
+const ROUND_EVALUATIONS: u64 = 20_000;
+/// How much more a search on the full table may take than one on a replicate, where people set no
+/// limit of their own.
+const FULL_TABLE: u64 = 10;
+
+/// Why settings do not make a bootstrap.
+#[derive(Clone, Debug, PartialEq, Error)]
+#[non_exhaustive]
+pub enum BootstrapRequestError {
+    /// The search that every replicate runs is not one.
+    #[error(transparent)]
+    Search(#[from] RequestError),
+    /// There are no replicates, or too many.
+    #[error("the number of replicates must be from 1 to {MAX_REPLICATES}, not {0}")]
+    Replicates(u32),
+    /// A replicate would have no rows, or more than the table.
+    #[error(
+        "rows per replicate must be a share from 0 to 1 or a number from 1 to {rows}, not {given}"
+    )]
+    Rows {
+        /// What was given.
+        given: f64,
+        /// The table's rows.
+        rows: usize,
+    },
+    /// A replicate may not evaluate anything.
+    #[error("evaluations of a replicate must be at least 1")]
+    Evaluations,
+    /// The threshold is no share.
+    #[error("the threshold must be from 0 to 1, not {0}")]
+    Threshold(f64),
+}
+
+/// A bootstrap, ready to run. That it exists means that it is valid.
+#[derive(Clone, Debug)]
+pub struct BootstrapRequest {
+    /// The search of every replicate, on the full table.
+    search: SearchRequest,
+    replicates: u32,
+    resampling: Resampling,
+    evaluations: u64,
+    threshold: f64,
+    threads: u32,
+}
+
+impl BootstrapRequest {
+    /// Checks settings against a table.
+    ///
+    /// # Errors
+    /// If a setting is out of range, constraints contradict each other or the table, or the memory
+    /// does not suffice for one replicate.
+    pub fn new(table: &Table, settings: &BootstrapSettings) -> Result<Self, BootstrapRequestError> {
+        if !(1..=MAX_REPLICATES).contains(&settings.replicates) {
+            return Err(BootstrapRequestError::Replicates(settings.replicates));
+        }
+        if !(0.0..=1.0).contains(&settings.threshold) {
+            return Err(BootstrapRequestError::Threshold(settings.threshold));
+        }
+        if settings.evaluations == Some(0) {
+            return Err(BootstrapRequestError::Evaluations);
+        }
+        let rows = rows_of(settings.rows, table.rows())?;
+        let evaluations = settings
+            .evaluations
+            .unwrap_or_else(|| usual_evaluations(table));
+        let given = &settings.search;
+        let threads = given.threads.unwrap_or_else(machine::cores);
+        if threads == 0 {
+            return Err(RequestError::Zero(crate::request::Field::Threads).into());
+        }
+        // The number of chains must not depend on the machine: it would change the result.
+        let chains = given
+            .chains
+            .unwrap_or_else(|| given.algorithm.default_chains(1));
+        let memory = given.memory.unwrap_or_else(|| machine::memory() / 4);
+        let score = given
+            .score
+            .spec(given.penalty_scale)
+            .map_err(RequestError::from)?;
+        let layout = MemoryLayout::new(table.data(), score, &given.algorithm, memory);
+        let needed = layout.needed(chains).max(1);
+        let threads = threads
+            .min(u32::try_from(memory / needed).unwrap_or(u32::MAX))
+            .clamp(1, settings.replicates);
+        let search = SearchRequest::new(
+            table,
+            &SearchSettings {
+                start: None,
+                budget: Budget {
+                    evaluations: Some(evaluations),
+                    ..Budget::default()
+                },
+                runners: Runners::Threads,
+                threads: Some(1),
+                chains: Some(chains),
+                memory: Some(memory / threads as usize),
+                deterministic: true,
+                round_evaluations: ROUND_EVALUATIONS,
+                prove: Proving::Off,
+                ..given.clone()
+            },
+        )?;
+        Ok(Self {
+            search,
+            replicates: settings.replicates,
+            resampling: Resampling {
+                rows,
+                draw: settings.draw,
+            },
+            evaluations,
+            threshold: settings.threshold,
+            threads,
+        })
+    }
+
+    /// Returns the table that replicates are resampled from.
+    #[must_use]
+    pub fn table(&self) -> &Table {
+        self.search.table()
+    }
+
+    /// Returns the name of the score.
+    #[must_use]
+    pub fn score_name(&self) -> &'static str {
+        self.search.score_name()
+    }
+
+    /// Returns how many replicates there are to be.
+    #[must_use]
+    pub fn replicates(&self) -> u32 {
+        self.replicates
+    }
+
+    /// Returns how many rows a replicate has, and how they are drawn.
+    #[must_use]
+    pub fn resampling(&self) -> Resampling {
+        self.resampling
+    }
+
+    /// Returns the evaluations of one replicate's search.
+    #[must_use]
+    pub fn evaluations(&self) -> u64 {
+        self.evaluations
+    }
+
+    /// Returns the support from which on an edge is drawn.
+    #[must_use]
+    pub fn threshold(&self) -> f64 {
+        self.threshold
+    }
+
+    /// Returns how many replicates run at a time.
+    #[must_use]
+    pub fn threads(&self) -> u32 {
+        self.threads
+    }
+
+    /// Returns the seed of all random choices.
+    #[must_use]
+    pub fn seed(&self) -> u64 {
+        self.search.seed()
+    }
+
+    /// Returns the edges that every network must have.
+    #[must_use]
+    pub(crate) fn required(&self) -> &Dag {
+        self.search.constraints().required()
+    }
+
+    /// Returns the limit of a search on the full table that goes with the replicates, for people who
+    /// set none.
+    #[must_use]
+    pub fn full_table_budget(&self) -> Budget {
+        Budget {
+            evaluations: Some(self.evaluations.saturating_mul(FULL_TABLE)),
+            ..Budget::default()
+        }
+    }
+
+    /// Runs one replicate; none if it was stopped. The result depends on the settings and the number
+    /// alone.
+    #[must_use]
+    pub fn replicate(&self, number: u32, stop: &StopHandle) -> Option<Replicate> {
+        let seeds = self.seeds(number);
+        search(&self.search.on(&self.resampled(seeds), seeds.search), stop)
+    }
+
+    /// Scores a network on the table of a replicate.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn score_on_replicate(&self, number: u32, dag: &Dag) -> LogScore {
+        let table = self.resampled(self.seeds(number));
+        let scorer = Scorer::new(Arc::clone(table.data()), self.search.score_spec());
+        scorer.structure(dag, &mut Scratch::default())
+    }
+
+    fn seeds(&self, number: u32) -> ReplicateSeeds {
+        ReplicateSeeds::of(Seed(self.search.seed()), number)
+    }
+
+    fn resampled(&self, seeds: ReplicateSeeds) -> Table {
+        let data = self.resampling.table(self.table().data(), seeds.rows);
+        Table::from_data(self.table().name(), data)
+    }
+
+    /// Returns the class of a replicate's network, with what the constraints orient.
+    #[must_use]
+    pub(crate) fn class_of(&self, dag: &Dag) -> Cpdag {
+        let is_equivalent = self.search.score_spec().name().is_score_equivalent();
+        self.search.constraints().class_of(dag, is_equivalent)
+    }
+
+    /// Searches the full table for the best network among pairs: the one that is worth having where
+    /// edges with little support are not wanted. None if it was stopped.
+    pub(crate) fn relearn(
+        &self,
+        keeps: impl Fn(NodeIdx, NodeIdx) -> bool,
+        stop: &StopHandle,
+    ) -> Option<Dag> {
+        let budget = self.full_table_budget();
+        let found = search(&self.search.among(keeps, budget), stop)?;
+        let dag = found.structure.to_dag().ok()?;
+        Some(self.class_of(&dag).first_member())
+    }
+
+    /// Returns how rows of a pool would be told apart; a journal asks for it.
+    pub(crate) fn keying(&self) -> Keying {
+        self.search.keying()
+    }
+
+    /// Returns what makes two bootstraps the same, by name; more replicates of the same do not make
+    /// it another. See [`crate::identity`].
+    pub(crate) fn settings(&self) -> Settings {
+        let mut settings = self.search.settings();
+        let draw = match self.resampling.draw {
+            Draw::WithReplacement => "with",
+            Draw::WithoutReplacement => "without",
+        };
+        let rows = self.resampling.rows;
+        settings.push((
+            "replicate rows".into(),
+            format!("{rows} {draw} replacement"),
+        ));
+        settings.push(("replicate evaluations".into(), self.evaluations.to_string()));
+        settings.sort();
+        settings
+    }
+}
+
+fn rows_of(given: RowsPerReplicate, rows: usize) -> Result<usize, BootstrapRequestError> {
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a share of at most 2^28 rows"
+    )]
+    let (count, given) = match given {
+        RowsPerReplicate::All => (rows, rows as f64),
+        RowsPerReplicate::Count(count) => (count, count as f64),
+        RowsPerReplicate::Share(share) if share > 0.0 && share <= 1.0 => {
+            (((rows as f64 * share).round() as usize).max(1), share)
+        }
+        RowsPerReplicate::Share(share) => (0, share),
+    };
+    if count == 0 || count > rows {
+        return Err(BootstrapRequestError::Rows { given, rows });
+    }
+    Ok(count)
+}
+
+fn usual_evaluations(table: &Table) -> u64 {
+    let nodes = table.data().nodes() as u64;
+    (EVALUATIONS_A_PAIR * nodes * nodes).max(LEAST_EVALUATIONS)
+}
