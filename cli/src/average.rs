@@ -1,7 +1,7 @@
 //! `rlbayes average`: the support of edges over networks that one already has.
 
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::file_roles::FileRoles;
 use crate::support_files::SupportFile;
 use crate::support_report::edge_table;
 use crate::terminal::{Messages, print, print_json};
@@ -12,7 +12,7 @@ use rlbayes_common::ids::NodeIdx;
 use rlbayes_common::io::support_json;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Counts edges over several networks: strength and direction as bnlearn's custom.strength.
 #[derive(Args, Clone, Debug)]
@@ -41,13 +41,18 @@ pub(crate) fn run(args: &AverageCommand) -> Result<(), Failure> {
         let what = format!("--threshold must be from 0 to 1, not {}", args.threshold);
         return Err(Failure::input(what));
     }
+    args.networks
+        .iter()
+        .fold(FileRoles::default(), |roles, path| {
+            roles.reads("one of the networks", path)
+        })
+        .writes("the result", &args.output)
+        .check()?;
     let files: Vec<SupportFile> = args
         .output
         .iter()
         .map(|path| {
-            Output::new(path)?;
-            refuse_input(args, path)?;
-            SupportFile::of(path).ok_or_else(|| {
+            SupportFile::of(path)?.ok_or_else(|| {
                 let what =
                     "holds a network, not support; expected .csv, .json, .svg, .dot or .graphml";
                 Failure::file(path, what)
@@ -92,7 +97,7 @@ pub(crate) fn run(args: &AverageCommand) -> Result<(), Failure> {
     ))?;
     let messages = Messages::new(false);
     for file in &files {
-        messages.line(&format!("  written      {}", file.path().display()));
+        messages.line(&format!("  written      {}", file.target()));
     }
     Ok(())
 }
@@ -106,19 +111,6 @@ fn placed(network: &Network, names: &[&str]) -> Result<Dag, Failure> {
         .filter_map(|(from, to)| Some((number(from)?, number(to)?)));
     // The edges of an acyclic graph under other numbers.
     Dag::from_edges(names.len(), edges).map_err(|error| Failure::Bug(error.to_string()))
-}
-
-fn refuse_input(args: &AverageCommand, target: &Path) -> Result<(), Failure> {
-    let target_path = target.canonicalize();
-    let is_input = args
-        .networks
-        .iter()
-        .any(|input| matches!((&target_path, input.canonicalize()), (Ok(a), Ok(b)) if *a == b));
-    if is_input {
-        let what = "is an input of this command and is not overwritten";
-        return Err(Failure::file(target, what));
-    }
-    Ok(())
 }
 
 fn as_json(table: &SupportTable) -> Value {

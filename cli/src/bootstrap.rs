@@ -2,12 +2,14 @@
 
 use crate::args::{NameArgs, read_structure};
 use crate::failure::Failure;
-use crate::output::{Output, OutputOptions, network_for};
+use crate::file_roles::FileRoles;
+use crate::output::{FormatArgs, Output, OutputOptions, network_for};
 use crate::replicate_args::ReplicateArgs;
 use crate::search_flags::SearchFlags;
 use crate::support_files::SupportFile;
 use crate::support_report::{MEANING, as_json, report};
 use crate::table_args::TableArgs;
+use crate::target::Target;
 use crate::terminal::{Messages, print, print_json};
 use crate::units::show_time;
 use clap::Args;
@@ -18,6 +20,7 @@ use rlbayes::{
     RunError, Runners, Search, StateFolderError, StopHandle, Support, Table,
 };
 use rlbayes_common::graph::Dag;
+use rlbayes_common::io::Format;
 use std::path::{Path, PathBuf};
 
 /// Shows how far each edge can be trusted: its support over resampled tables.
@@ -74,12 +77,19 @@ const REPLICATES: u32 = 200;
 /// Runs the command.
 pub(crate) fn run(args: &BootstrapCommand, stop: &StopHandle) -> Result<(), Failure> {
     let messages = Messages::new(args.quiet || args.json);
-    let outputs: Vec<Target> = args
+    args.search
+        .reads(FileRoles::default())
+        .reads("the table", &args.data)
+        .reads("the schema", args.table.schema.as_ref())
+        .reads("the true network", args.truth.as_ref())
+        .keeps(args.state.as_ref())
+        .writes("the result", &args.output)
+        .check()?;
+    let outputs: Vec<ResultFile> = args
         .output
         .iter()
-        .map(|path| Target::new(path))
+        .map(|path| ResultFile::new(path))
         .collect::<Result<_, _>>()?;
-    refuse_inputs(args)?;
     let table = args
         .table
         .load(&args.data, |warning| messages.warn(&args.data, warning))?;
@@ -138,8 +148,8 @@ pub(crate) fn run(args: &BootstrapCommand, stop: &StopHandle) -> Result<(), Fail
         ))?;
     } else if !args.quiet {
         print(&report(&support))?;
-        for output in outputs.iter().filter(|output| output.path().exists()) {
-            messages.line(&format!("  written      {}", output.path().display()));
+        for output in &outputs {
+            messages.line(&format!("  written      {}", output.target()));
         }
     }
     match failed {
@@ -198,60 +208,48 @@ fn line(progress: &BootstrapProgress) -> String {
 }
 
 /// A file to be written.
-enum Target {
+enum ResultFile {
     /// The support.
     Support(SupportFile),
     /// The best network among well supported pairs.
     Network(Output),
 }
 
-impl Target {
+impl ResultFile {
     fn new(path: &Path) -> Result<Self, Failure> {
-        let output = Output::new(path)?;
-        Ok(match SupportFile::of(path) {
+        let format = FormatArgs { format: None };
+        Ok(match SupportFile::of(path)? {
             Some(file) => Self::Support(file),
-            None => Self::Network(output),
+            None => Self::Network(format.output(path, Format::Bif)?),
         })
     }
 
-    fn path(&self) -> &Path {
+    fn target(&self) -> &Target {
         match self {
-            Self::Support(file) => file.path(),
-            Self::Network(output) => output.path(),
+            Self::Support(file) => file.target(),
+            Self::Network(output) => output.target(),
         }
     }
-}
-
-/// Refuses to write onto an input.
-fn refuse_inputs(args: &BootstrapCommand) -> Result<(), Failure> {
-    let same = |a: &Path, b: &Path| match (a.canonicalize(), b.canonicalize()) {
-        (Ok(a), Ok(b)) => a == b,
-        _ => false,
-    };
-    for target in &args.output {
-        let mut inputs = std::iter::once(&args.data).chain(&args.truth);
-        if inputs.any(|input| same(input, target)) {
-            let what = "is an input of this command and is not overwritten";
-            return Err(Failure::file(target, what));
-        }
-    }
-    Ok(())
 }
 
 /// Checks before the work that every file can hold what it is to hold.
 fn check_outputs(
     args: &BootstrapCommand,
-    outputs: &[Target],
+    outputs: &[ResultFile],
     table: &Table,
 ) -> Result<(), Failure> {
     let empty = Dag::empty(table.data().nodes());
     for output in outputs {
         match output {
-            Target::Support(file) => file.check(table)?,
-            Target::Network(output) => {
+            ResultFile::Support(file) => file.check(table)?,
+            ResultFile::Network(output) => {
                 let network =
                     network_for(table.data(), &empty, args.alpha, output.needs_parameters())?;
-                output.check_names(&network, args.names.strict_names)?;
+                let options = OutputOptions {
+                    strict_names: args.names.strict_names,
+                    ..OutputOptions::default()
+                };
+                output.check(&network, options)?;
             }
         }
     }
@@ -260,27 +258,27 @@ fn check_outputs(
 
 fn write(
     args: &BootstrapCommand,
-    target: &Target,
+    target: &ResultFile,
     support: &Support,
     truth: Option<&Dag>,
     stop: &StopHandle,
     messages: Messages,
 ) -> Result<(), Failure> {
     let output = match target {
-        Target::Support(file) => {
+        ResultFile::Support(file) => {
             let json = || as_json(support, None, args.replicates.keep_networks);
             let threshold = support.request().threshold();
             return file.write(support.table(), threshold, truth, json);
         }
-        Target::Network(output) => output,
+        ResultFile::Network(output) => output,
     };
     let relearned: Network = match support.relearn(stop) {
         Some(network) => network,
         None => {
-            messages.warn(
-                output.path(),
-                "it was interrupted, so it was not written".into(),
-            );
+            messages.warning(&format!(
+                "{}: it was interrupted, so it was not written",
+                output.target()
+            ));
             return Ok(());
         }
     };
@@ -292,6 +290,6 @@ fn write(
         ..OutputOptions::default()
     };
     output.write(&network, options, |warning| {
-        messages.warn(output.path(), warning);
+        messages.warning(&warning);
     })
 }

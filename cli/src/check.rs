@@ -1,8 +1,10 @@
 //! `rlbayes check`: what a table holds, what would become of each column, and what a search needs.
 
 use crate::failure::Failure;
+use crate::file_roles::FileRoles;
 use crate::flag_hints::FlagHint;
 use crate::table_args::TableArgs;
+use crate::target::Target;
 use crate::terminal::{Messages, print, print_json};
 use crate::units::show_bytes;
 use clap::Args;
@@ -12,7 +14,6 @@ use rlbayes::{
     machine,
 };
 use rlbayes_common::data;
-use rlbayes_common::files::write_whole;
 use rlbayes_common::score::ScoreSpec;
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -40,6 +41,12 @@ pub(crate) struct CheckCommand {
 
 /// Runs the command.
 pub(crate) fn run(args: &CheckCommand) -> Result<(), Failure> {
+    FileRoles::default()
+        .reads("the table", &args.data)
+        .reads("the schema", args.table.schema.as_ref())
+        .writes("the schema to write", args.write_schema.as_ref())
+        .check()?;
+    let target = args.write_schema.as_deref().map(Target::new).transpose()?;
     let options = args.table.options()?;
     let check = Table::check(&args.data, &options)
         .map_err(|error| Failure::file(&error.path, error.problem.with_flags()))?;
@@ -53,16 +60,16 @@ pub(crate) fn run(args: &CheckCommand) -> Result<(), Failure> {
     } else {
         print(&as_text(&check, needs.as_ref()))?;
     }
-    let Some(path) = &args.write_schema else {
+    let Some(target) = target else {
         return Ok(());
     };
     let Ok(table) = &check.table else {
         let what = "is not written before all problems of the table are solved";
-        return Err(Failure::file(path, what));
+        return Err(Failure::input(format!("{target}: the schema {what}")));
     };
     let schema = DeclaredSchema::of(table, &check.report, &options);
-    write_whole(path, schema.to_toml().as_bytes()).map_err(|error| Failure::file(path, error))?;
-    Messages::new(args.json).line(&format!("written   {}", path.display()));
+    target.write(schema.to_toml().into_bytes())?;
+    Messages::new(args.json).line(&format!("written   {target}"));
     Ok(())
 }
 

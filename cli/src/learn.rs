@@ -2,7 +2,8 @@
 
 use crate::args::{NameArgs, ShownAs, read_structure};
 use crate::failure::Failure;
-use crate::output::{Output, OutputOptions, network_for};
+use crate::file_roles::FileRoles;
+use crate::output::{FormatArgs, Output, OutputOptions, network_for};
 use crate::progress::SearchBar;
 use crate::provenance::ProvenanceNotes;
 use crate::report::{Comparison, Shown, as_json, report};
@@ -25,9 +26,11 @@ pub(crate) struct LearnArgs {
     /// The table: CSV or TSV with a header, also gzipped
     data: PathBuf,
     /// A result file; may be given several times. The ending chooses the format: .bif .xml .bifxml
-    /// .dot .json .svg .csv (edge list) .graphml .txt (model string)
+    /// .dot .json .svg .csv (edge list) .graphml .txt (model string); - is standard output
     #[arg(short, long = "output", value_name = "FILE")]
     output: Vec<PathBuf>,
+    #[command(flatten)]
+    format: FormatArgs,
     /// The true network, to compare the result with
     #[arg(long, value_name = "NET")]
     truth: Option<PathBuf>,
@@ -51,7 +54,7 @@ pub(crate) struct LearnArgs {
     names: NameArgs,
     /// Whether a prover runs beside the search and ends it when no better network is possible: off, or
     /// auto (where the table is small enough and no limit of evaluations or iterations is given)
-    #[arg(long, value_enum, default_value_t = ProveMode::Auto)]
+    #[arg(long, value_enum, ignore_case = true, default_value_t = ProveMode::Auto)]
     prove: ProveMode,
     /// Whether graphs and pictures (SVG, DOT, GraphML, edge list) show which edges may point either
     /// way, or the written network alone
@@ -86,11 +89,14 @@ Examples:
 /// Runs the command.
 pub(crate) fn run(args: &LearnArgs, stop: &StopHandle) -> Result<(), Failure> {
     let messages = Messages::new(args.quiet);
-    let outputs: Vec<Output> = args
-        .output
-        .iter()
-        .map(|path| Output::new(path))
-        .collect::<Result<_, _>>()?;
+    let roles = FileRoles::default()
+        .reads("the table", &args.data)
+        .reads("the true network", args.truth.as_ref())
+        .reads("the schema", args.table.schema.as_ref())
+        .keeps(args.state.as_ref())
+        .writes("the result", &args.output);
+    args.search.reads(roles).check()?;
+    let outputs = args.format.outputs(&args.output, args.json)?;
     let table = args
         .table
         .load(&args.data, |warning| messages.warn(&args.data, warning))?;
@@ -108,8 +114,13 @@ pub(crate) fn run(args: &LearnArgs, stop: &StopHandle) -> Result<(), Failure> {
     let with_parameters = outputs.iter().any(Output::needs_parameters);
     let empty = Dag::empty(table.data().nodes());
     let unlearned = network_for(table.data(), &empty, args.alpha, with_parameters)?;
+    let options = OutputOptions {
+        strict_names: args.names.strict_names,
+        around: args.around.as_deref(),
+        ..OutputOptions::default()
+    };
     for output in &outputs {
-        output.check_names(&unlearned, args.names.strict_names)?;
+        output.check(&unlearned, options)?;
     }
     let (mut settings, _) = args
         .search
@@ -178,12 +189,14 @@ fn finish(
         around: args.around.as_deref(),
         truth: truth_named.as_ref(),
     };
+    let mut written = Vec::new();
     for output in outputs {
-        let written = output.write(&network, options, |warning| {
-            messages.warn(output.path(), warning)
-        });
-        if let Err(failure) = written {
-            failed.get_or_insert(failure);
+        let done = output.write(&network, options, |warning| messages.warning(&warning));
+        match done {
+            Ok(()) => written.push(output.target()),
+            Err(failure) => {
+                failed.get_or_insert(failure);
+            }
         }
     }
     if !args.quiet {
@@ -193,8 +206,8 @@ fn finish(
         };
         let mut text = heading(args, outcome);
         text += &report(outcome, comparison.as_ref(), shown);
-        for output in outputs.iter().filter(|output| output.path().exists()) {
-            text += &format!("  written      {}\n", output.path().display());
+        for target in written {
+            text += &format!("  written      {target}\n");
         }
         if let Some(folder) = &args.state {
             let hint = match outcome.stopped_by() {

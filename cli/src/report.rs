@@ -1,7 +1,7 @@
 //! The result of a search: a report for people and JSON for scripts.
 
 use crate::edge_lines::{EDGES_SHOWN, edge_lines};
-use crate::units::{show_count, show_time};
+use crate::units::{counted, show_count, show_time};
 use rlbayes::coordination::View;
 use rlbayes::{Algorithm, Found, Outcome, SearchRequest, StoppedBy};
 use rlbayes_common::graph::Dag;
@@ -128,11 +128,8 @@ pub(crate) fn report(outcome: &Outcome, comparison: Option<&Comparison>, shown: 
         None => {}
     }
     let (found, all) = (show_time(outcome.best_at()), show_time(outcome.elapsed()));
-    let why = outcome.stopped_by();
-    line(
-        "found after",
-        format!("{found} of {all} (stopped by {why})"),
-    );
+    let why = outcome.stopped_by().in_words();
+    line("found after", format!("{found} of {all} ({why})"));
     if let Some(Comparison {
         metrics,
         truth_score,
@@ -182,10 +179,10 @@ fn inner_figures(outcome: &Outcome) -> Vec<(&'static str, String)> {
         (
             "search",
             format!(
-                "{}, {} chains on {} threads, seed {}",
+                "{}, {} on {}, seed {}",
                 request.algorithm_name(),
-                request.chains(),
-                request.threads(),
+                counted(request.chains(), "chain"),
+                counted(request.threads(), "thread"),
                 request.seed()
             ),
         ),
@@ -196,7 +193,11 @@ fn inner_figures(outcome: &Outcome) -> Vec<(&'static str, String)> {
     ];
     if request.chains() > 1 {
         let view = outcome.view();
-        let pool = format!("{} rows, diversity {:.3}", view.pool_size, view.diversity);
+        let pool = format!(
+            "{}, diversity {:.3}",
+            counted(view.pool_size as u64, "row"),
+            view.diversity
+        );
         lines.push(("elite pool", pool));
     }
     lines

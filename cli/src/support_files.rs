@@ -2,38 +2,43 @@
 
 use crate::failure::Failure;
 use crate::flag_hints::FlagHint;
-use rlbayes::{SupportTable, Table, write_packed};
+use crate::target::Target;
+use rlbayes::{SupportTable, Table};
 use rlbayes_common::graph::Dag;
 use rlbayes_common::io::{
     Format, MAX_DRAWN_NODES, SupportPicture, draw_support, support_csv, support_dot,
     support_graphml,
 };
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// A file of support.
 #[derive(Clone, Debug)]
 pub(crate) struct SupportFile {
-    path: PathBuf,
+    target: Target,
     format: Format,
 }
 
 impl SupportFile {
     /// Returns the file of a path whose format holds support; none for those that hold networks.
-    pub(crate) fn of(path: &Path) -> Option<Self> {
-        let format = Format::from_path(path).ok()?;
+    ///
+    /// # Errors
+    /// If no file can be written there.
+    pub(crate) fn of(path: &Path) -> Result<Option<Self>, Failure> {
+        let target = Target::new(path)?;
+        let format = match target {
+            Target::Stdout => Format::Csv,
+            Target::File(_) => Format::from_path(path).map_err(Failure::input)?,
+        };
         let holds_support = matches!(
             format,
             Format::Csv | Format::Json | Format::Svg | Format::Dot | Format::GraphMl
         );
-        holds_support.then(|| Self {
-            path: path.to_owned(),
-            format,
-        })
+        Ok(holds_support.then_some(Self { target, format }))
     }
 
     /// Returns where the file goes.
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
+    pub(crate) fn target(&self) -> &Target {
+        &self.target
     }
 
     /// Checks before the work that the file can be written for a table.
@@ -43,7 +48,7 @@ impl SupportFile {
             let what = format!(
                 "a picture shows at most {MAX_DRAWN_NODES} nodes and this table has {nodes} columns"
             );
-            return Err(Failure::file(&self.path, what));
+            return Err(Failure::input(format!("{}: {what}", self.target)));
         }
         Ok(())
     }
@@ -61,8 +66,9 @@ impl SupportFile {
             threshold,
             truth,
         };
-        let refused =
-            |error: rlbayes_common::io::WriteError| Failure::file(&self.path, error.with_flags());
+        let refused = |error: rlbayes_common::io::WriteError| {
+            Failure::input(format!("{}: {}", self.target, error.with_flags()))
+        };
         let text = match self.format {
             Format::Csv => support_csv(table),
             Format::Json => format!("{:#}\n", json()),
@@ -70,7 +76,6 @@ impl SupportFile {
             Format::Dot => support_dot(&picture),
             _ => support_graphml(&picture).map_err(refused)?,
         };
-        write_packed(&self.path, text.into_bytes())
-            .map_err(|error| Failure::file(&self.path, error))
+        self.target.write(text.into_bytes())
     }
 }

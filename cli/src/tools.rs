@@ -1,25 +1,28 @@
 //! The small commands around a network: score, compare, sample, fit, convert.
 
-use crate::args::{NameArgs, ScoreArgs, ShownAs, read_structure};
+use crate::args::{NameArgs, ScoreArgs, ShownAs, read_structure, shorten};
 use crate::failure::Failure;
-use crate::output::{Output, OutputOptions};
+use crate::file_roles::FileRoles;
+use crate::output::{FormatArgs, OutputOptions};
 use crate::provenance::ProvenanceNotes;
 use crate::report::metrics_json;
 use crate::table_args::TableArgs;
+use crate::target::Target;
 use crate::terminal::{Messages, print, print_json};
+use crate::units::counted;
 use clap::Args;
 use rlbayes::Network;
 use rlbayes_common::data::{sample, write_csv};
-use rlbayes_common::files::write_whole;
 use rlbayes_common::fit::fit;
 use rlbayes_common::graph::Cpdag;
 use rlbayes_common::ids::{NodeIdx, Seed};
-use rlbayes_common::io::{read_document, read_network};
+use rlbayes_common::io::{Format, read_document, read_network};
 use rlbayes_common::network::NetworkFile;
 use rlbayes_common::score::{LocalScore, Scorer, Scratch};
 use serde_json::json;
+use std::collections::BTreeSet;
 use std::fmt::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Scores a network on a table.
@@ -95,16 +98,7 @@ pub(crate) struct CompareCommand {
 pub(crate) fn compare_networks(args: &CompareCommand) -> Result<(), Failure> {
     let read = |path| Network::read(path).map_err(Failure::input);
     let (truth, learned) = (read(&args.truth)?, read(&args.learned)?);
-    let (true_nodes, nodes) = (truth.nodes(), learned.nodes());
-    if let (Some(first), Some(second)) = (true_nodes.first(), nodes.first())
-        && !true_nodes.iter().any(|name| nodes.contains(name))
-    {
-        return Err(Failure::input(format!(
-            "the networks have no node in common: {} has {first:?}, {} has {second:?}",
-            args.truth.display(),
-            args.learned.display()
-        )));
-    }
+    check_same_nodes(args, &truth, &learned)?;
     let metrics = truth.compare(&learned);
     let differences = truth.class_differences(&learned);
     if args.json {
@@ -129,6 +123,41 @@ pub(crate) fn compare_networks(args: &CompareCommand) -> Result<(), Failure> {
     print(&text)
 }
 
+/// Refuses networks without a common node, and warns about those with different ones.
+fn check_same_nodes(
+    args: &CompareCommand,
+    truth: &Network,
+    learned: &Network,
+) -> Result<(), Failure> {
+    let (a, b) = (truth.nodes(), learned.nodes());
+    let only = |of: &[&str], other: &[&str]| -> Vec<String> {
+        let other: BTreeSet<&str> = other.iter().copied().collect();
+        let only = of.iter().filter(|name| !other.contains(*name));
+        only.map(|name| format!("\"{name}\"")).collect()
+    };
+    let (only_a, only_b) = (only(&a, &b), only(&b, &a));
+    let listed = |names: &[String]| shorten(&names.iter().map(String::as_str).collect::<Vec<_>>());
+    let (first, second) = (args.truth.display(), args.learned.display());
+    if only_a.len() == a.len() {
+        return Err(Failure::input(format!(
+            "{first} and {second} have no node in common: {first} has {}; {second} has {}",
+            listed(&only_a),
+            listed(&only_b)
+        )));
+    }
+    let messages = Messages::new(args.json);
+    for (path, other, names) in [(&first, &second, only_a), (&second, &first, only_b)] {
+        if !names.is_empty() {
+            messages.warning(&format!(
+                "{other} lacks {} of {path}, which counts as isolated: {}",
+                counted(names.len() as u64, "node"),
+                listed(&names)
+            ));
+        }
+    }
+    Ok(())
+}
+
 /// Draws rows from a network.
 #[derive(Args, Clone, Debug)]
 #[command(
@@ -143,12 +172,24 @@ pub(crate) struct SampleCommand {
     /// Seed of the random draws
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
-    /// The table to write (CSV)
+    /// The table to write: .csv or .csv.gz; - is standard output
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
 }
 
 pub(crate) fn sample_rows(args: &SampleCommand) -> Result<(), Failure> {
+    FileRoles::default()
+        .reads("the network", &args.network)
+        .writes("the rows", [&args.output])
+        .check()?;
+    let target = Target::new(&args.output)?;
+    let named = target.path().filter(|path| !is_special(path));
+    if let Some(path) = named
+        && Format::from_path(path) != Ok(Format::Csv)
+    {
+        let what = "sample writes CSV (expected a name that ends in .csv or .csv.gz, or -)";
+        return Err(Failure::file(path, what));
+    }
     let NetworkFile::Parametrised(network) = read_network(&args.network).map_err(Failure::input)?
     else {
         let what = "has no probabilities to sample from (expected BIF, XMLBIF or JSON with them)";
@@ -156,9 +197,13 @@ pub(crate) fn sample_rows(args: &SampleCommand) -> Result<(), Failure> {
     };
     let table = sample(&network, args.rows, Seed(args.seed)).map_err(Failure::input)?;
     let mut bytes = Vec::new();
-    write_csv(&table, &mut bytes)
-        .and_then(|()| write_whole(&args.output, &bytes))
-        .map_err(|error| Failure::file(&args.output, error))
+    write_csv(&table, &mut bytes).map_err(|error| Failure::Bug(error.to_string()))?;
+    target.write(bytes)
+}
+
+/// Returns whether there is a device or a pipe, whose name has no ending.
+fn is_special(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|about| !about.is_file())
 }
 
 /// Estimates the probabilities of a network from a table.
@@ -172,9 +217,11 @@ pub(crate) struct FitCommand {
     data: PathBuf,
     /// The network, in any readable format
     network: PathBuf,
-    /// The result: .bif, .xml, .bifxml or .json
+    /// The result: .bif, .xml, .bifxml or .json; - is standard output
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
+    #[command(flatten)]
+    format: FormatArgs,
     /// Number that is added to every count (0: maximum likelihood)
     #[arg(long, value_name = "ALPHA", default_value_t = 0.0)]
     alpha: f64,
@@ -186,11 +233,14 @@ pub(crate) struct FitCommand {
 
 pub(crate) fn fit_network(args: &FitCommand) -> Result<(), Failure> {
     let messages = Messages::new(false);
-    let output = Output::new(&args.output)?;
-    if !output.needs_parameters() {
-        let what = "holds no probabilities (expected .bif, .xml, .bifxml or .json)";
-        return Err(Failure::file(&args.output, what));
-    }
+    FileRoles::default()
+        .reads("the table", &args.data)
+        .reads("the network", &args.network)
+        .reads("the schema", args.table.schema.as_ref())
+        .writes("the result", [&args.output])
+        .check()?;
+    let output = args.format.output(&args.output, Format::Bif)?;
+    let output = output.holding_probabilities()?;
     let table = args
         .table
         .load(&args.data, |warning| messages.warn(&args.data, warning))?;
@@ -201,7 +251,7 @@ pub(crate) fn fit_network(args: &FitCommand) -> Result<(), Failure> {
         ..Default::default()
     };
     output.write(&NetworkFile::Parametrised(network), options, |warning| {
-        messages.warn(output.path(), warning);
+        messages.warning(&warning);
     })
 }
 
@@ -214,12 +264,14 @@ pub(crate) fn fit_network(args: &FitCommand) -> Result<(), Failure> {
 pub(crate) struct ConvertCommand {
     /// The network to read
     from: PathBuf,
-    /// The file to write
+    /// The file to write; - is standard output
     to: PathBuf,
+    #[command(flatten)]
+    format: FormatArgs,
     #[command(flatten)]
     names: NameArgs,
     /// Whether graphs and pictures show the network, or which edges of its class are compelled
-    #[arg(long = "as", value_enum, default_value_t = ShownAs::Dag)]
+    #[arg(long = "as", value_enum, ignore_case = true, default_value_t = ShownAs::Dag)]
     shown_as: ShownAs,
     /// SVG: draws only the neighbourhood of a node
     #[arg(long, value_name = "NODE")]
@@ -228,9 +280,17 @@ pub(crate) struct ConvertCommand {
 
 pub(crate) fn convert(args: &ConvertCommand) -> Result<(), Failure> {
     let messages = Messages::new(false);
+    FileRoles::default()
+        .reads("the network to read", &args.from)
+        .writes("the one to write", [&args.to])
+        .check()?;
     let read = read_document(&args.from).map_err(Failure::input)?;
     let network = read.network;
-    let output = Output::new(&args.to)?;
+    let usual = match &network {
+        NetworkFile::Parametrised(_) => Format::Bif,
+        NetworkFile::Structure(_) => Format::Csv,
+    };
+    let output = args.format.output(&args.to, usual)?;
     let provenance = ProvenanceNotes::read(read.provenance);
     let class = Cpdag::of(network.named_dag().dag());
     let options = OutputOptions {
@@ -240,7 +300,5 @@ pub(crate) fn convert(args: &ConvertCommand) -> Result<(), Failure> {
         around: args.around.as_deref(),
         truth: None,
     };
-    output.write(&network, options, |warning| {
-        messages.warn(output.path(), warning)
-    })
+    output.write(&network, options, |warning| messages.warning(&warning))
 }

@@ -1,6 +1,6 @@
 //! Wrong settings: one sentence in the container's log, exit code 2, and an end of the restarts.
 
-use crate::docker::{IMAGE, docker, exit_code, in_project, inspect, log};
+use crate::docker::{IMAGE, docker, exit_code, inspect, log};
 use crate::project::{Compose, Project};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -32,37 +32,6 @@ fn a_missing_table_is_named() {
     project.up(1);
     let sentence = refusal(&project.coordinator(), 0);
     assert!(sentence.contains("/data/nothing.csv"), "{sentence}");
-}
-
-#[test]
-fn a_table_that_changed_between_restarts_is_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    open(folder.path(), 0o755);
-    let table = folder.path().join("alarm.csv");
-    let rows = fs::read_to_string(in_project("data/alarm.csv")).unwrap();
-    fs::write(&table, &rows).unwrap();
-    let settings = [
-        ("RLBAYES_DATA_FOLDER", folder.path().to_str().unwrap()),
-        ("RLBAYES_STAGNATION", "1h"),
-        ("RLBAYES_WORKER_CPUS", "0.3"),
-    ];
-    let project = Project::new(Compose::Program, "new-table", &settings);
-    project.up(1);
-    project.wait_for_workers(1);
-    let coordinator = project.coordinator();
-    docker(&["stop", "--time", "60", &coordinator]);
-    let without_last_row = rows.trim_end().rsplit_once('\n').unwrap().0;
-    fs::write(&table, without_last_row).unwrap();
-    let logged_before = log(&coordinator).lines().count();
-    docker(&["start", &coordinator]);
-    let sentence = refusal(&coordinator, logged_before);
-    assert!(sentence.contains("/state"), "{sentence}");
-    assert!(sentence.contains("other content"), "{sentence}");
-    // With the right table it resumes.
-    fs::write(&table, &rows).unwrap();
-    docker(&["start", &coordinator]);
-    project.wait_for_workers(1);
-    project.stop_and_check();
 }
 
 #[test]

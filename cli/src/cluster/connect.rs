@@ -1,11 +1,17 @@
 //! How a program reaches a coordinator: address, token, certificates.
 
 use crate::failure::Failure;
+use crate::file_roles::FileRoles;
+use crate::target::words;
 use clap::Args;
 use rlbayes_worker::grpc_link::{
     Client, WithToken, client, describe, is_certificate_problem, with_limits,
 };
+use std::fmt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity};
 
 /// How the coordinator is reached.
@@ -30,6 +36,15 @@ pub(crate) struct ConnectArgs {
 }
 
 impl ConnectArgs {
+    /// Adds the files that are read.
+    pub(crate) fn reads(&self, roles: FileRoles) -> FileRoles {
+        roles
+            .reads("the token", self.token_file.as_ref())
+            .reads("the authority's certificate", self.tls_ca.as_ref())
+            .reads("the certificate", self.tls_cert.as_ref())
+            .reads("the certificate's key", self.tls_key.as_ref())
+    }
+
     /// Returns a channel; it connects with the first call.
     pub(crate) fn channel(&self, url: &str) -> Result<Channel, Failure> {
         let secure = self.tls_ca.is_some() || url.starts_with("https://");
@@ -83,8 +98,29 @@ impl ConnectArgs {
     }
 }
 
+/// Returns what a call was answered with.
+///
+/// # Errors
+/// If it failed, and why.
+pub(crate) async fn answered<T>(
+    url: &str,
+    reply: Result<tonic::Response<T>, tonic::Status>,
+) -> Result<T, Failure> {
+    match reply {
+        Ok(reply) => Ok(reply.into_inner()),
+        Err(status) => Err(failed(url, &status).await),
+    }
+}
+
 /// Returns why a call failed.
-pub(crate) fn failed(url: &str, status: &tonic::Status) -> Failure {
+pub(crate) async fn failed(url: &str, status: &tonic::Status) -> Failure {
+    let is_transport = matches!(
+        status.code(),
+        tonic::Code::Unavailable | tonic::Code::Unknown | tonic::Code::Internal
+    );
+    if is_transport && let Some(server) = web_server(url).await {
+        return Failure::Input(format!("{url}: {server}"));
+    }
     let message = format!("{url}: {}", describe(status));
     match status.code() {
         _ if is_certificate_problem(&message) => Failure::Input(message),
@@ -96,17 +132,73 @@ pub(crate) fn failed(url: &str, status: &tonic::Status) -> Failure {
     }
 }
 
+/// A web server where a coordinator's service was expected.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum WebServer {
+    /// The HTTP port of a coordinator, which says where its service is.
+    Coordinator {
+        /// The port of the service.
+        grpc: String,
+    },
+    /// Somebody else's.
+    Other,
+}
+
+impl fmt::Display for WebServer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Coordinator { grpc } => {
+                write!(f, "this is the HTTP port; gRPC is on port {grpc}")
+            }
+            Self::Other => f.write_str(
+                "a web server answers here, not a coordinator (expected its gRPC port, such as \
+                 http://host:7400)",
+            ),
+        }
+    }
+}
+
+/// Asks an address whether it answers as a web server does.
+pub(crate) async fn web_server(url: &str) -> Option<WebServer> {
+    const PATIENCE: Duration = Duration::from_secs(2);
+    const MOST_BYTES: u64 = 4096;
+    let address = url.strip_prefix("http://").unwrap_or(url);
+    let address = address.split('/').next()?;
+    let ask = async {
+        let mut stream = TcpStream::connect(address).await.ok()?;
+        let request = format!("GET / HTTP/1.0\r\nHost: {address}\r\n\r\n");
+        stream.write_all(request.as_bytes()).await.ok()?;
+        let mut answer = Vec::new();
+        let read = stream.take(MOST_BYTES).read_to_end(&mut answer).await;
+        read.ok()
+            .map(|_| String::from_utf8_lossy(&answer).into_owned())
+    };
+    let answer = tokio::time::timeout(PATIENCE, ask).await.ok()??;
+    if !answer.starts_with("HTTP/1.") {
+        return None;
+    }
+    let told = answer.split("rlbayes coordinator").nth(1);
+    let port = told.and_then(|told| told.split("gRPC is on port ").nth(1));
+    Some(match port {
+        Some(port) => WebServer::Coordinator {
+            grpc: port.chars().take_while(char::is_ascii_digit).collect(),
+        },
+        None => WebServer::Other,
+    })
+}
+
 /// Reads a small file.
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     const MOST_BYTES: u64 = 1 << 20;
-    let about = std::fs::metadata(path).map_err(|error| Failure::file(path, error))?;
+    let refused = |error: std::io::Error| Failure::file(path, words(&error));
+    let about = std::fs::metadata(path).map_err(refused)?;
     if about.len() > MOST_BYTES {
         return Err(Failure::file(
             path,
             "is too large for a certificate or a token",
         ));
     }
-    std::fs::read(path).map_err(|error| Failure::file(path, error))
+    std::fs::read(path).map_err(refused)
 }
 
 /// Reads a token: the first line of a file.

@@ -1,12 +1,13 @@
 //! `rlbayes worker`: fetches a search's table from its coordinator and runs chains for it.
 
 use super::address_file::{self, Address};
-use super::connect::ConnectArgs;
+use super::connect::{ConnectArgs, WebServer, web_server};
 use super::coordinator::WhenDone;
 use super::shutdown::Shutdown;
 use super::{block_on, drain, heartbeat_file};
 use crate::failure::Failure;
 use crate::table_args::TableArgs;
+use crate::target::words;
 use crate::terminal::Messages;
 use crate::units::{parse_size, parse_time};
 use clap::Args;
@@ -27,6 +28,8 @@ use rlbayes_worker::thread_chains::ThreadChains;
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, Hasher};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 /// Runs chains for a coordinator.
@@ -59,7 +62,7 @@ pub(crate) struct WorkerArgs {
     #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "10s")]
     checkpoint_every: Duration,
     /// What to do when the search is over: exit, or wait for the next one
-    #[arg(long, value_enum, default_value_t = WhenDone::Exit)]
+    #[arg(long, value_enum, ignore_case = true, default_value_t = WhenDone::Exit)]
     when_done: WhenDone,
     /// The name that the status shows [default: the host's]
     #[arg(long, value_name = "NAME")]
@@ -111,15 +114,20 @@ pub(crate) fn worker(args: &WorkerArgs) -> Result<(), Failure> {
         None => None,
     };
     let state = args.state.as_deref();
-    let data = DataStore::open(state)
-        .map_err(|error| Failure::input(format!("{}: {error}", shown(state))))?;
-    let folder = match state {
-        Some(state) => Some(
-            ChainFolder::open(&state.join("chains"))
-                .map_err(|error| Failure::file(state, error))?,
-        ),
-        None => None,
+    if let Some(state) = state
+        && state.exists()
+        && !state.is_dir()
+    {
+        let what = "is a file (expected a folder for the worker's state)";
+        return Err(Failure::file(state, what));
+    }
+    let refused = |error: std::io::Error| {
+        let what = words(&error);
+        Failure::input(state.map_or(what.clone(), |path| format!("{}: {what}", path.display())))
     };
+    let data = DataStore::open(state).map_err(refused)?;
+    let folder = state.map(|state| ChainFolder::open(&state.join("chains")));
+    let folder = folder.transpose().map_err(refused)?;
     let (incarnation, replaces) = incarnations(state);
     let token = args.connect.token()?;
     let settings = SessionSettings {
@@ -139,6 +147,7 @@ pub(crate) fn worker(args: &WorkerArgs) -> Result<(), Failure> {
         folder,
         refused: false,
         end_is_news: true,
+        has_joined: Arc::default(),
     };
     let ended = block_on(2, async {
         let shutdown = Shutdown::on_signals_or(drain_requested(args))?;
@@ -149,10 +158,15 @@ pub(crate) fn worker(args: &WorkerArgs) -> Result<(), Failure> {
             return Ok(());
         };
         let link = GrpcLink::new(args.connect.channel(&url)?, token);
+        let has_joined = Arc::clone(&host.has_joined);
         loop {
-            let end = session::run(&settings, &link, &mut host, shutdown.clone().requested())
-                .await
-                .map_err(|error| failure(&url, error))?;
+            let end = tokio::select! {
+                biased;
+                sentence = wrong_port(&url, &has_joined) => return Err(Failure::Input(sentence)),
+                end = session::run(&settings, &link, &mut host, shutdown.clone().requested()) => {
+                    end.map_err(|error| failure(&url, error))?
+                }
+            };
             match end {
                 End::Drained => {
                     tracing::info!("drained");
@@ -181,8 +195,18 @@ pub(crate) fn worker(args: &WorkerArgs) -> Result<(), Failure> {
     ended
 }
 
-fn shown(state: Option<&Path>) -> String {
-    state.map_or_else(String::new, |path| path.display().to_string())
+/// Waits for the news that the address is a coordinator's HTTP port, which will never be a worker's:
+/// until the worker has joined, an address that does not answer may be a wrong one.
+async fn wrong_port(url: &str, has_joined: &AtomicBool) -> String {
+    loop {
+        tokio::time::sleep(LOOK_AGAIN / 2).await;
+        if has_joined.load(Relaxed) {
+            return std::future::pending().await;
+        }
+        if let Some(server @ WebServer::Coordinator { .. }) = web_server(url).await {
+            return format!("{url}: {server}");
+        }
+    }
 }
 
 /// Waits for the coordinator's address; none if the worker is to end before.
@@ -261,7 +285,8 @@ fn incarnations(state: Option<&Path>) -> (Incarnation, Option<Incarnation>) {
     (incarnation, before.filter(|&n| n != 0).map(Incarnation))
 }
 
-fn host_name() -> String {
+/// Returns the name of this machine.
+pub(super) fn host_name() -> String {
     let name = std::fs::read_to_string("/proc/sys/kernel/hostname");
     let name = name.map(|name| name.trim().chars().take(64).collect::<String>());
     name.ok()
@@ -280,6 +305,8 @@ struct Host {
     refused: bool,
     /// Whether nothing was logged about the search's end: a waiting worker is sent it again and again.
     end_is_news: bool,
+    /// Whether a coordinator has answered.
+    has_joined: Arc<AtomicBool>,
 }
 
 impl Host {
@@ -350,6 +377,7 @@ impl WorkerHost for Host {
         joined: &Joined,
     ) -> Result<Opened<ThreadChains>, OpenError> {
         self.end_is_news = true;
+        self.has_joined.store(true, Relaxed);
         let search = &joined.search;
         let host = |what: &dyn std::fmt::Display| OpenError::Host(what.to_string());
         let table = self.table(link, search).await?;

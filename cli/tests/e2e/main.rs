@@ -8,6 +8,7 @@
 use rlbayes_tests::{Cluster, Program, Ran, Running};
 use std::ffi::OsStr;
 
+mod any_names;
 mod bad_inputs;
 mod cluster;
 mod cluster_flags;
@@ -20,12 +21,14 @@ mod hostile;
 mod json;
 mod limits;
 mod lockstep;
+mod overwriting;
 mod prove;
 mod report;
 mod resume;
 mod scores;
 mod security;
 mod tables;
+mod words;
 
 /// The program of this package, with failpoints.
 const PROGRAM: Program = Program::at(env!("CARGO_BIN_EXE_rlbayes"));
