@@ -9,11 +9,13 @@ mod ascent;
 mod candidates;
 mod certificate;
 mod cuts;
+mod listing;
 mod model;
 mod partition;
 mod prover;
 mod relaxation;
 mod separation;
+mod set_sums;
 mod subsets;
 mod tree;
 
@@ -23,6 +25,7 @@ pub use certificate::{
     CertificateError, Checked, Claim, Subject, check_certificate, read_subject, write_certificate,
 };
 pub use cuts::{Cut, CutKind, Multipliers};
+pub use listing::{DoPieces, Listing};
 pub use model::Model;
 pub use prover::Prover;
 pub use subsets::BestOfAll;

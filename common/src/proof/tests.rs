@@ -101,6 +101,44 @@ fn candidates_are_the_sets_that_no_subset_beats() {
     }
 }
 
+/// Does pieces of work from the last to the first.
+fn backwards(number: usize, work: &(dyn Fn(usize) + Sync)) {
+    (0..number).rev().for_each(work);
+}
+
+#[test]
+fn listing_all_variables_at_once_finds_the_same_sets() {
+    let mut random = Random::new(Seed(9));
+    for case in 0..60 {
+        let nodes = 4 + case % 4;
+        let rows = [1, 30, 100, 400, 2000][case % 5];
+        let table = dependent_table(nodes, rows, 500 + case as u64);
+        let named = match case % 2 {
+            0 => NamedConstraints::default(),
+            _ => random_constraints(&table, &mut random),
+        };
+        let constraints = Constraints::new(&table, &named).unwrap();
+        for spec in specs() {
+            let prover = Prover::new(&table, spec, &constraints);
+            let Some(mut listing) = prover.listing(&|| true) else {
+                continue;
+            };
+            // With little room the variables are taken in groups.
+            let bytes = [usize::MAX, 20_000][case / 2 % 2];
+            while !listing.is_complete() {
+                assert!(listing.next_size(bytes, &backwards, &|| true));
+            }
+            for (child, list) in NodeIdx::all(nodes).zip(listing.into_candidates()) {
+                assert_eq!(list.coverage, Coverage::All);
+                let mut families = list.families;
+                families.sort_by(|a, b| a.parents.cmp(&b.parents));
+                let expected = candidates_by_definition(&table, spec, &constraints, child);
+                assert_eq!(families, expected, "case {case}, {spec:?}, child {child:?}");
+            }
+        }
+    }
+}
+
 /// Closes the tree; the best cost.
 fn close(tree: &mut Tree<'_>) -> i64 {
     loop {

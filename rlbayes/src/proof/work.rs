@@ -6,7 +6,7 @@ use crate::request::SearchRequest;
 use rlbayes_common::graph::Dag;
 use rlbayes_common::ids::NodeIdx;
 use rlbayes_common::proof::{
-    Candidates, Coverage, Effort, Family, Model, ProofNode, Prover, Tree, ascend,
+    Candidates, Coverage, Effort, Family, Listing, Model, ProofNode, Prover, Tree, ascend,
 };
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -75,14 +75,59 @@ impl Work<'_> {
         latest: &dyn Fn() -> Dag,
         watch: &mut (dyn FnMut(&ProofProgress) + Send),
     ) {
-        let nodes = self.prover.table().nodes();
-        let mut lists: Vec<Candidates> = Vec::new();
-        let mut turn = FIRST_TURN;
         let watch = Mutex::new(watch);
         let show = |progress: &ProofProgress| {
             let mut watch = watch.lock().unwrap_or_else(PoisonError::into_inner);
             watch(progress);
         };
+        let listed = match self.prover.listing(&|| self.goes_on(self.listing)) {
+            Some(listing) => self.list_together(proof, listing, &show),
+            None => self.list_each(proof, &show),
+        };
+        let Some(lists) = listed else { return };
+        let families: usize = lists.iter().map(|list| list.families.len()).sum();
+        if families > MANY_FAMILIES && self.few_enough_for_all() && self.by_subsets(proof) {
+            return;
+        }
+        proof.coverage = lists.iter().map(|list| list.coverage).collect();
+        proof.network = latest();
+        proof.units = self.prover.units_of(&proof.network).iter().sum();
+        proof.score = self.prover.score(proof.units).value();
+        let families = self.with_own_families(proof, lists);
+        proof.families = families.iter().map(Vec::len).sum();
+        self.close(proof, families, &show);
+    }
+
+    /// Lists the parent sets of all variables together; none if the proof is done by other means.
+    fn list_together(
+        &self,
+        proof: &mut Proof,
+        mut listing: Listing<'_>,
+        show: &(dyn Fn(&ProofProgress) + Sync),
+    ) -> Option<Vec<Candidates>> {
+        let goes_on = || self.goes_on(self.listing);
+        let do_pieces = |number: usize, work: &(dyn Fn(usize) + Sync)| {
+            in_parallel(self.threads, (0..number).collect(), work);
+        };
+        while !listing.is_complete() && listing.next_size(self.memory / 4, &do_pieces, &goes_on) {
+            show(&ProofProgress::Listing {
+                variables: listing.listed(),
+                evaluations: listing.evaluations(),
+            });
+        }
+        proof.evaluations += listing.evaluations();
+        Some(listing.into_candidates())
+    }
+
+    /// Lists the parent sets of each variable by itself; none if the proof is done by other means.
+    fn list_each(
+        &self,
+        proof: &mut Proof,
+        show: &(dyn Fn(&ProofProgress) + Sync),
+    ) -> Option<Vec<Candidates>> {
+        let nodes = self.prover.table().nodes();
+        let mut lists: Vec<Candidates> = Vec::new();
+        let mut turn = FIRST_TURN;
         loop {
             let open: Vec<NodeIdx> = NodeIdx::all(nodes)
                 .filter(|child| {
@@ -124,24 +169,14 @@ impl Work<'_> {
                 break;
             }
             if turn > FIRST_TURN && self.few_enough_for_all() && self.by_subsets(proof) {
-                return;
+                return None;
             }
             if turn > u64::MAX / NEXT_TURN {
                 break;
             }
             turn *= NEXT_TURN;
         }
-        let families: usize = lists.iter().map(|list| list.families.len()).sum();
-        if families > MANY_FAMILIES && self.few_enough_for_all() && self.by_subsets(proof) {
-            return;
-        }
-        proof.coverage = lists.iter().map(|list| list.coverage).collect();
-        proof.network = latest();
-        proof.units = self.prover.units_of(&proof.network).iter().sum();
-        proof.score = self.prover.score(proof.units).value();
-        let families = self.with_own_families(proof, lists);
-        proof.families = families.iter().map(Vec::len).sum();
-        self.close(proof, families, &show);
+        Some(lists)
     }
 
     /// Returns whether scoring every family is within reach.
