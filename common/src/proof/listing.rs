@@ -41,6 +41,8 @@ pub struct Listing<'p> {
     /// The sums of some sets, by their size; those of families are often asked for as parents next.
     known: Vec<Sums>,
     evaluations: u64,
+    /// Whether there was no room for the open sets, so that no larger ones can be listed.
+    is_last: bool,
 }
 
 /// What was listed of one variable.
@@ -56,7 +58,8 @@ struct Child {
     most_members: usize,
     open: Open,
     found: Vec<Family>,
-    coverage: Coverage,
+    /// Whether there is nothing more to be found.
+    is_listed: bool,
 }
 
 /// What is known of a set.
@@ -110,11 +113,17 @@ enum Short {
 
 /// The sets of one size of some children.
 struct Level {
-    /// What stays open, and the candidates.
-    children: Vec<(Open, Vec<Family>)>,
+    children: Vec<OfChild>,
     /// The sums of the families scored.
     sums: Vec<Sums>,
     scored: usize,
+}
+
+/// The sets of one size of one child.
+struct OfChild {
+    open: Open,
+    found: Vec<Family>,
+    is_listed: bool,
 }
 
 /// Bytes of an open set, with its share of the hash table.
@@ -155,6 +164,7 @@ impl<'p> Listing<'p> {
             members: 0,
             known: Vec::new(),
             evaluations: 0,
+            is_last: false,
             counter,
         };
         for node in NodeIdx::all(nodes) {
@@ -170,7 +180,7 @@ impl<'p> Listing<'p> {
                 most_members: constraints.max_parents().saturating_sub(required.len()),
                 open: Open::default(),
                 found: Vec::new(),
-                coverage: Coverage::All,
+                is_listed: true,
             };
             listing.begin(child, go_on());
         }
@@ -202,6 +212,7 @@ impl<'p> Listing<'p> {
                 sum,
             };
             child.open.sets.push((0, known));
+            child.is_listed = false;
         }
         self.evaluations += 1;
         self.children.push(child);
@@ -216,8 +227,26 @@ impl<'p> Listing<'p> {
     /// Returns how many variables are listed whole.
     #[must_use]
     pub fn listed(&self) -> usize {
-        let is_listed = |child: &&Child| child.open.sets.is_empty();
-        self.children.iter().filter(is_listed).count()
+        self.children.iter().filter(|child| child.is_listed).count()
+    }
+
+    /// Returns whether most sets of the size listed last had to be scored, so that nothing is gained
+    /// by listing.
+    #[must_use]
+    pub fn rules_out_little(&self) -> bool {
+        let kept = self.children.iter().map(|child| child.open.sets.len());
+        let all = self.children.iter().map(|child| {
+            let choices = (0..self.members).map(|chosen| {
+                let (left, chosen) = (
+                    child.addable.len() - chosen.min(child.addable.len()),
+                    chosen + 1,
+                );
+                ratio(left, chosen)
+            });
+            choices.product::<f64>()
+        });
+        let (kept, all) = (kept.sum::<usize>(), all.sum::<f64>());
+        self.members >= 3 && ratio(kept, 1) > all / 2.0
     }
 
     /// Returns how many sets were scored.
@@ -232,8 +261,8 @@ impl<'p> Listing<'p> {
         let members = self.members;
         let of_child = |child: Child| Candidates {
             families: child.found,
-            coverage: match child.open.sets.is_empty() {
-                true => child.coverage,
+            coverage: match child.is_listed {
+                true => Coverage::All,
                 false => Coverage::UpTo(child.required.len() + members),
             },
             evaluations: 0,
@@ -252,7 +281,7 @@ impl<'p> Listing<'p> {
         let most = self.keys.most_members();
         let members = self.members + 1;
         let fits = |child: &Child| child.required.len() + members < most;
-        if !self.children.iter().all(fits) {
+        if self.is_last || !self.children.iter().all(fits) {
             return false;
         }
         let means = Means { do_pieces, go_on };
@@ -261,13 +290,24 @@ impl<'p> Listing<'p> {
         let (mut groups, mut listed) = (vec![all], Vec::new());
         let (mut scored, mut known) = (0, Vec::new());
         let open_before = self.children.iter().map(|child| child.open.sets.len());
-        let mut open: usize = open_before.sum();
+        let open_before: usize = open_before.sum();
+        let (mut open, mut is_last) = (open_before, false);
         while let Some(group) = groups.pop() {
             let room = bytes.saturating_sub(open * BYTES_OPEN);
             match self.list(group.clone(), members, room, means) {
-                Ok(level) => {
-                    let opened = level.children.iter().map(|(open, _)| open.sets.len());
+                Ok(mut level) => {
+                    let opened = level
+                        .children
+                        .iter()
+                        .map(|of_child| of_child.open.sets.len());
                     open += opened.sum::<usize>();
+                    // No more than half of the room is for what larger sets could be made of.
+                    is_last |= open * BYTES_OPEN > bytes / 2;
+                    if is_last {
+                        let dropped = listed.iter_mut().chain(&mut level.children);
+                        dropped.for_each(|of_child: &mut OfChild| of_child.open = Open::default());
+                        open = open_before;
+                    }
                     listed.extend(level.children);
                     scored += level.scored;
                     known = level.sums;
@@ -279,13 +319,12 @@ impl<'p> Listing<'p> {
                 Err(_) => return false,
             }
         }
-        for (child, (open, found)) in self.children.iter_mut().zip(listed) {
-            child.found.extend(found);
-            child.open = match members == child.most_members {
-                true => Open::default(),
-                false => open,
-            };
+        for (child, listed) in self.children.iter_mut().zip(listed) {
+            child.found.extend(listed.found);
+            child.is_listed = listed.is_listed;
+            child.open = listed.open;
         }
+        self.is_last = is_last;
         self.known = known;
         self.members = members;
         self.evaluations += scored as u64;
@@ -512,12 +551,13 @@ impl<'p> Listing<'p> {
         members: usize,
         sums: &[Sums],
         with_child: &[Sums],
-    ) -> (Open, Vec<Family>) {
+    ) -> OfChild {
         let (mut open, mut found) = (Open::default(), Vec::new());
         let size = child.required.len() + members;
         let required = self.required_configurations(child);
         let states = child.addable.iter().map(|&place| self.states(place));
         let fewest_states = states.fold(f64::INFINITY, f64::min);
+        let may_grow = members < child.most_members;
         let (mut at, mut at_with) = (0, 0);
         for set in wanted {
             let parents = self.with_required(child, set.key, members);
@@ -542,12 +582,16 @@ impl<'p> Listing<'p> {
             // Could any set above it beat it?
             let cheapest = configurations * fewest_states;
             let mut test = Test::new(self, child, cheapest);
-            if test.add(&known, fewest_states) && test.can_pay() {
+            if may_grow && test.add(&known, fewest_states) && test.can_pay() {
                 open.sets.push((set.key, known));
             }
         }
         open.index();
-        (open, found)
+        OfChild {
+            is_listed: open.sets.is_empty(),
+            open,
+            found,
+        }
     }
 
     fn with_required(&self, child: &Child, key: u128, members: usize) -> u128 {
@@ -686,6 +730,11 @@ impl Sums {
         debug_assert!(found.is_some(), "the set was counted");
         found.unwrap_or(0)
     }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "numbers of sets, about")]
+fn ratio(number: usize, of: usize) -> f64 {
+    number as f64 / of as f64
 }
 
 /// Does pieces of work; the results are in the order of their numbers.

@@ -109,14 +109,35 @@ impl Work<'_> {
         let do_pieces = |number: usize, work: &(dyn Fn(usize) + Sync)| {
             in_parallel(self.threads, (0..number).collect(), work);
         };
-        while !listing.is_complete() && listing.next_size(self.memory / 4, &do_pieces, &goes_on) {
+        let mut times = [Duration::ZERO; 2];
+        while !listing.is_complete() && self.is_in_reach(times) {
+            let began = Instant::now();
+            if !listing.next_size(self.memory / 4, &do_pieces, &goes_on) {
+                break;
+            }
+            times = [times[1], began.elapsed()];
             show(&ProofProgress::Listing {
                 variables: listing.listed(),
                 evaluations: listing.evaluations(),
             });
+            if listing.rules_out_little() && self.few_enough_for_all() && self.by_subsets(proof) {
+                return None;
+            }
         }
         proof.evaluations += listing.evaluations();
         Some(listing.into_candidates())
+    }
+
+    /// Tells whether the next size can be listed in the time left, from how long the last two took:
+    /// what they grew by, the next one may grow by too, though most often it is less.
+    fn is_in_reach(&self, [before, last]: [Duration; 2]) -> bool {
+        const DOUBT: f64 = 1.5;
+        let Some(time) = self.time else { return true };
+        let left = time
+            .mul_f64(self.listing)
+            .saturating_sub(self.began.elapsed());
+        let (before, last) = (before.as_secs_f64(), last.as_secs_f64());
+        before <= 0.0 || last * last / before <= DOUBT * left.as_secs_f64()
     }
 
     /// Lists the parent sets of each variable by itself; none if the proof is done by other means.
