@@ -218,6 +218,15 @@ impl<'p> Listing<'p> {
         self.children.push(child);
     }
 
+    /// Makes both rules wrong: tighter by so many units than is proven.
+    #[cfg(test)]
+    pub(super) fn tighten(&mut self, fit: i64, gain: i64) {
+        self.slack -= gain;
+        for child in &mut self.children {
+            child.most_fit -= fit;
+        }
+    }
+
     /// Returns whether every candidate of every variable is listed.
     #[must_use]
     pub fn is_complete(&self) -> bool {

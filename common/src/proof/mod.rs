@@ -33,3 +33,5 @@ pub use tree::{End, OpenNode, Processed, ProofNode, Tree};
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod wrong_bounds;

@@ -364,3 +364,86 @@ impl<'t> SetSums<'t> {
 fn narrow(number: usize) -> u32 {
     number as u32
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::Seed;
+    use crate::random::Random;
+    use crate::search::test_tables::numbered_table;
+    use std::collections::BTreeMap;
+
+    /// A table whose variables have so many states.
+    fn table(arities: &[usize], rows: usize, seed: u64) -> Arc<Table> {
+        let mut random = Random::new(Seed(seed));
+        let column = |&arity: &usize| {
+            let state = |_| u8::try_from(random.below(arity).min(random.below(arity))).unwrap();
+            (0..rows).map(state).collect()
+        };
+        numbered_table(arities, arities.iter().map(column).collect())
+    }
+
+    #[test]
+    fn keys_are_sets() {
+        let keys = Keys::new(37);
+        let list = |key, members| keys.members(key, members).collect::<Vec<_>>();
+        let set = [3, 36, 7, 0, 20].into_iter().enumerate();
+        let key = set.fold(0, |key, (members, place)| keys.with(key, members, place));
+        assert_eq!(list(key, 5), [0, 3, 7, 20, 36]);
+        assert_eq!(list(keys.without(key, 0), 4), [0, 3, 7, 20]);
+        assert_eq!(list(keys.without(key, 4), 4), [3, 7, 20, 36]);
+        assert_eq!(list(keys.without(key, 2), 4), [0, 3, 20, 36]);
+        assert_eq!(keys.push(keys.prefix(key), keys.last(key)), key);
+        assert_eq!(keys.most_members(), 128 / 6);
+        // Full keys: two variables of one bit each.
+        let keys = Keys::new(2);
+        assert_eq!(keys.without(0b01, 1), 0b1);
+        assert_eq!(keys.with(0b1, 1, 0), 0b01);
+    }
+
+    #[test]
+    fn sums_are_those_of_the_definition() {
+        // Many states, one state, cells beyond 255 rows, single rows, blocks of lanes that are full.
+        for (arities, rows) in [
+            (&[2, 2, 3, 1, 17, 18, 40, 5, 2, 3][..], 700),
+            (&[2; 20][..], 5000),
+            (&[4, 3, 2, 4, 9, 10], 1),
+            (&[4, 3, 2, 4, 9, 10], 37),
+        ] {
+            let table = table(arities, rows, 1);
+            let terms: Arc<[i64]> = (0..=rows as i64)
+                .map(|n| if n < 2 { 0 } else { n * n + 7 * n })
+                .collect();
+            let order: Vec<NodeIdx> = NodeIdx::all(arities.len()).collect();
+            let counter = SetSums::new(&table, &order, Arc::clone(&terms));
+            let keys = Keys::new(arities.len());
+            let mut random = Random::new(Seed(2));
+            for size in 1..=5 {
+                let mut sets: Vec<u128> = (0..200)
+                    .map(|_| {
+                        let mut places: Vec<usize> = (0..arities.len()).collect();
+                        random.shuffle(&mut places);
+                        let places = places[..size].iter().enumerate();
+                        places.fold(0, |key, (members, &place)| keys.with(key, members, place))
+                    })
+                    .collect();
+                sets.sort_unstable();
+                sets.dedup();
+                let sums = counter.sums(&sets, size, &|| true).unwrap();
+                for (&set, &sum) in sets.iter().zip(&sums) {
+                    let mut cells: BTreeMap<Vec<u8>, usize> = BTreeMap::new();
+                    for row in 0..rows {
+                        let states = keys.members(set, size);
+                        let states = states.map(|place| table.column(order[place])[row]);
+                        *cells.entry(states.collect()).or_default() += 1;
+                    }
+                    let expected: i64 = cells.values().map(|&count| terms[count]).sum();
+                    assert_eq!(sum, expected, "{arities:?}, {size} members, {set:b}");
+                    assert_eq!(counter.sum_of(keys.members(set, size)), expected);
+                }
+            }
+            let pair = keys.with(keys.with(0, 0, 0), 1, 1);
+            assert_eq!(counter.sums(&[pair], 2, &|| false), None);
+        }
+    }
+}
