@@ -16,6 +16,7 @@ mod prover;
 mod relaxation;
 mod separation;
 mod set_sums;
+mod stored;
 mod subsets;
 mod tree;
 
@@ -28,6 +29,7 @@ pub use cuts::{Cut, CutKind, Multipliers};
 pub use listing::{DoPieces, Listing};
 pub use model::Model;
 pub use prover::Prover;
+pub use stored::{StoredProof, read_stored};
 pub use subsets::BestOfAll;
 pub use tree::{End, OpenNode, Processed, ProofNode, Tree};
 

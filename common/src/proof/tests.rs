@@ -290,7 +290,7 @@ pub(super) fn certificate_of(
     close(&mut tree);
     let bound_units = -tree.bound() - wrong_tolerance;
     let claims_all = bound_units <= best.units + tolerance;
-    let nodes = tree.into_nodes();
+    let nodes = tree.proof_nodes();
     let text = write_certificate(&Claim {
         prover,
         constraints: named,
@@ -393,4 +393,55 @@ fn certificates_hold_and_tampered_ones_do_not() {
         tampered += 3;
     }
     assert!(tampered > 100);
+}
+
+#[test]
+fn a_tree_continues_from_a_certificate_of_any_moment() {
+    let mut continued = 0;
+    for case in 0..12 {
+        let table = dependent_table(7, [400, 2000][case % 2], 800 + case as u64);
+        let constraints = Constraints::none(7);
+        let prover = Prover::new(&table, ScoreSpec::BIC, &constraints);
+        let lists: Vec<Candidates> = NodeIdx::all(7)
+            .map(|child| prover.candidates(child, ENOUGH, &|| true))
+            .collect();
+        let families: Vec<Vec<Family>> = lists.iter().map(|list| list.families.clone()).collect();
+        let coverage: Vec<Coverage> = lists.iter().map(|list| list.coverage).collect();
+        let model = Model::new(families.iter().map(|families| &families[..]));
+        let optimum = prover.best_of_all(&|| true).unwrap().units;
+        let network = crate::graph::Dag::empty(7);
+        let units: i64 = prover.units_of(&network).iter().sum();
+        let text_of = |bound_units: i64, nodes: &[ProofNode]| {
+            write_certificate(&Claim {
+                prover: &prover,
+                constraints: &NamedConstraints::default(),
+                network: &network,
+                units,
+                bound_units,
+                tolerance: 1000,
+                coverage: &coverage,
+                tree: Some((&families, nodes)),
+            })
+        };
+        for waves in 0..4 {
+            let mut tree = Tree::new(&model, prover.units_per_nat(), -units, 1000);
+            for _ in 0..waves {
+                let wave = tree.wave().into_iter();
+                let wave = wave.map(|node| tree.process(node, &|| true)).collect();
+                tree.settle(wave);
+            }
+            let text = text_of(-tree.bound(), &tree.proof_nodes());
+            // What is stored is a proof of its own, as far as the network in it goes.
+            let stored = read_stored(&text, &prover).unwrap().unwrap();
+            assert_eq!((&stored.families, &stored.coverage), (&families, &coverage));
+            assert_eq!(stored.network, network);
+            let units_per_nat = prover.units_per_nat();
+            let mut tree = Tree::resumed(&model, units_per_nat, -units, 1000, stored.nodes);
+            continued += usize::from(waves > 0 && tree.nodes() > 1);
+            let found = close(&mut tree);
+            assert!(found <= -optimum + 1000 && found >= -optimum, "case {case}");
+            assert!(read_stored(&text.replace("\"format\":1", "\"format\":1 "), &prover).is_err());
+        }
+    }
+    assert!(continued > 3, "{continued}");
 }

@@ -1,12 +1,15 @@
 //! How a proof is worked on: parent sets are listed in turns, on threads, then the gap is closed.
 
-use super::{Evidence, Proof, ProofProgress, TOLERANCE};
+use super::folder::{KEEP_EVERY, ProofFolder};
+use super::{Evidence, Proof, ProofLimits, ProofProgress, TOLERANCE};
+use crate::machine;
 use crate::progress::StopHandle;
 use crate::request::SearchRequest;
 use rlbayes_common::graph::Dag;
 use rlbayes_common::ids::NodeIdx;
 use rlbayes_common::proof::{
-    Candidates, Coverage, Effort, Family, Listing, Model, ProofNode, Prover, Tree, ascend,
+    Candidates, Coverage, Effort, Family, Listing, Model, ProofNode, Prover, StoredProof, Tree,
+    ascend,
 };
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -21,6 +24,8 @@ pub(super) struct Work<'a> {
     /// The share of the time that listing may take.
     pub(super) listing: f64,
     pub(super) stop: &'a StopHandle,
+    /// Where the proof is kept.
+    pub(super) folder: Option<&'a ProofFolder>,
 }
 
 /// Parent sets that are scored of a variable before the next one has its turn; each later turn is
@@ -32,7 +37,25 @@ const MANY_FAMILIES: usize = 2_000;
 /// Rows that may be looked at for that: half a minute.
 const MOST_ROWS_LOOKED_AT: u64 = 2_000_000_000;
 
-impl Work<'_> {
+impl<'a> Work<'a> {
+    pub(super) fn new(
+        request: &SearchRequest,
+        limits: ProofLimits,
+        listing: f64,
+        stop: &'a StopHandle,
+    ) -> Self {
+        Self {
+            began: Instant::now(),
+            prover: request.prover(),
+            threads: limits.threads.unwrap_or_else(machine::cores).max(1) as usize,
+            memory: limits.memory.unwrap_or_else(|| machine::memory() / 4),
+            time: limits.time,
+            listing,
+            stop,
+            folder: None,
+        }
+    }
+
     /// Begins with nothing shown about a network.
     pub(super) fn start(&self, request: &SearchRequest, dag: &Dag) -> Proof {
         let units = self.prover.units_of(dag).iter().sum();
@@ -95,7 +118,32 @@ impl Work<'_> {
         proof.score = self.prover.score(proof.units).value();
         let families = self.with_own_families(proof, lists);
         proof.families = families.iter().map(Vec::len).sum();
-        self.close(proof, families, &show);
+        self.close(proof, families, None, &show);
+    }
+
+    /// Continues a proof whose parent sets are listed, from its tree.
+    pub(super) fn resume(
+        &self,
+        proof: &mut Proof,
+        stored: StoredProof,
+        watch: &mut (dyn FnMut(&ProofProgress) + Send),
+    ) {
+        let watch = Mutex::new(watch);
+        let show = |progress: &ProofProgress| {
+            let mut watch = watch.lock().unwrap_or_else(PoisonError::into_inner);
+            watch(progress);
+        };
+        let lists = stored.families.into_iter().zip(stored.coverage);
+        let lists = lists.map(|(families, coverage)| Candidates {
+            families,
+            coverage,
+            evaluations: 0,
+        });
+        let lists: Vec<Candidates> = lists.collect();
+        proof.coverage = lists.iter().map(|list| list.coverage).collect();
+        let families = self.with_own_families(proof, lists);
+        proof.families = families.iter().map(Vec::len).sum();
+        self.close(proof, families, Some(stored.nodes), &show);
     }
 
     /// Lists the parent sets of all variables together; none if the proof is done by other means.
@@ -267,6 +315,7 @@ impl Work<'_> {
         &self,
         proof: &mut Proof,
         families: Vec<Vec<Family>>,
+        begun: Option<Vec<ProofNode>>,
         show: &(dyn Fn(&ProofProgress) + Sync),
     ) {
         let model = Model::new(families.iter().map(|families| &families[..]));
@@ -286,12 +335,25 @@ impl Work<'_> {
             };
             return;
         }
-        let mut tree = Tree::new(
-            &model,
-            self.prover.units_per_nat(),
-            -proof.units,
-            proof.tolerance,
-        );
+        let (scale, cost) = (self.prover.units_per_nat(), -proof.units);
+        let mut tree = match begun {
+            Some(nodes) => Tree::resumed(&model, scale, cost, proof.tolerance, nodes),
+            None => Tree::new(&model, scale, cost, proof.tolerance),
+        };
+        let keep = |proof: &mut Proof, tree: &Tree<'_>| {
+            let Some(folder) = self.folder else { return };
+            self.bounded(proof, -tree.bound());
+            if let Some(better) = tree.better() {
+                self.take_better(proof, -tree.best_cost(), better);
+            }
+            proof.evidence = Evidence::Tree {
+                families: families.clone(),
+                nodes: tree.proof_nodes(),
+            };
+            folder.keep(proof);
+        };
+        keep(proof, &tree);
+        let mut kept_at = Instant::now();
         let mut is_root = true;
         while goes_on() && tree.size().saturating_mul(8) < self.memory / 2 {
             let wave = tree.wave();
@@ -309,13 +371,18 @@ impl Work<'_> {
                 bound: proof.bound,
                 nodes: tree.nodes(),
             });
+            if kept_at.elapsed() >= KEEP_EVERY {
+                keep(proof, &tree);
+                kept_at = Instant::now();
+            }
         }
+        keep(proof, &tree);
         if let Some(better) = tree.better() {
             self.take_better(proof, -tree.best_cost(), better);
         }
         self.bounded(proof, -tree.bound());
         proof.nodes = tree.nodes();
-        let nodes = tree.into_nodes();
+        let nodes = tree.proof_nodes();
         proof.evidence = Evidence::Tree { families, nodes };
     }
 
