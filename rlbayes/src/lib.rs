@@ -117,7 +117,12 @@ pub use found::FoundEdge;
 pub use network::{Fit, Network, NetworkUseError};
 pub use outcome::{Outcome, TracePoint};
 pub use progress::{Progress, StopHandle};
-pub use proof::{Proof, ProofLimits, ProofProgress, check_proof, prove};
+#[doc(hidden)]
+pub use proof::gap_below;
+pub use proof::{
+    KeptProofError, Proof, ProofFolderError, ProofLimits, ProofProgress, check_proof, prove,
+    prove_kept,
+};
 pub use request::{Field, RequestError, SearchRequest};
 #[doc(hidden)]
 pub use result_file::write_packed;

@@ -3,7 +3,7 @@
 use crate::coordination::{State, View};
 use crate::found::{Found, FoundEdge};
 use crate::network::{Fit, Network, NetworkUseError};
-use crate::proof::Proof;
+use crate::proof::{Proof, gap_below};
 use crate::request::SearchRequest;
 use rlbayes_common::elite::EliteRow;
 use rlbayes_common::search::{Problem, StoppedBy};
@@ -79,10 +79,31 @@ impl Outcome {
         if self.stopped_by == StoppedBy::Proven {
             return Some(0.0);
         }
-        let proof = self.proof.as_ref().filter(|proof| proof.covers_all())?;
-        let gap = proof.bound() - self.score();
-        gap.is_finite()
-            .then_some(if gap <= 1.1e-6 { 0.0 } else { gap })
+        let proof = self.proof().filter(|proof| proof.covers_all())?;
+        gap_below(proof.bound(), self.score())
+    }
+
+    /// Returns what the prover has shown, where one ran.
+    #[must_use]
+    pub fn proof(&self) -> Option<&Proof> {
+        self.proof.as_deref()
+    }
+
+    pub(crate) fn dag(&self) -> &Dag {
+        &self.dag
+    }
+
+    /// Takes over a proof that was made after the search.
+    pub(crate) fn proven_by(mut self, proof: Proof, stopped_by: StoppedBy) -> Self {
+        if let Some(row) = proof.better_row() {
+            self.dag = proof.dag().clone();
+            self.view.best = Some(row.clone());
+            self.best = row;
+        }
+        self.stopped_by = stopped_by;
+        self.view.stopped_by = Some(stopped_by);
+        self.view.elapsed += proof.elapsed();
+        self.with_proof(Some(proof))
     }
 
     /// Returns the score of the best network.

@@ -1,9 +1,9 @@
 //! Proves that a network is the best one, or how far it is from the best at most: what is asked, and
 //! what was proven. `work` does it.
 
+mod folder;
 mod work;
 
-use crate::machine;
 use crate::network::Network;
 use crate::progress::StopHandle;
 use crate::request::{RequestError, SearchRequest};
@@ -16,8 +16,13 @@ use rlbayes_common::proof::{
 };
 use rlbayes_common::score::{LogScore, ScoreName, ScoreSpec};
 use rlbayes_common::search::Constraints;
-use std::time::{Duration, Instant};
+use std::path::Path;
+use std::time::Duration;
+use thiserror::Error;
 use work::Work;
+
+use folder::ProofFolder;
+pub use folder::ProofFolderError;
 
 /// How much a proof may take.
 #[derive(Clone, Copy, Debug, Default)]
@@ -260,14 +265,76 @@ pub fn prove(
     stop: &StopHandle,
     watch: &mut (dyn FnMut(&ProofProgress) + Send),
 ) -> Result<Proof, RequestError> {
+    let dag = placed(request, network)?;
+    let latest = || dag.clone();
+    Ok(prove_latest(request, &latest, limits, LISTING, stop, watch))
+}
+
+/// The share of the time that parent sets may be listed for; what is left closes the gap.
+pub(crate) const LISTING: f64 = 0.6;
+
+fn placed(request: &SearchRequest, network: &Network) -> Result<Dag, RequestError> {
     let dag = network
         .placed_on(request.table())
         .map_err(RequestError::UnknownStartNode)?;
-    let dag = request.keeping_constraints(&dag)?;
-    /// What is left of the time closes the gap.
-    const LISTING: f64 = 0.6;
-    let latest = || dag.clone();
-    Ok(prove_latest(request, &latest, limits, LISTING, stop, watch))
+    request.keeping_constraints(&dag)
+}
+
+/// Why a proof that is kept could not be begun.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum KeptProofError {
+    /// The network does not fit.
+    #[error(transparent)]
+    Request(#[from] RequestError),
+    /// The folder can't be used.
+    #[error(transparent)]
+    Folder(#[from] ProofFolderError),
+}
+
+/// Proves as [`prove`] does, and keeps the proof in a folder while the gap is closed: after any end,
+/// a kill included, the same call continues with the parent sets and the tree that are there. `warn`
+/// is told of a file that cannot be read and was set aside.
+///
+/// # Errors
+/// If the network does not fit, the folder can't be used, or it holds a proof about something else.
+pub fn prove_kept(
+    request: &SearchRequest,
+    network: &Network,
+    folder: &Path,
+    limits: ProofLimits,
+    stop: &StopHandle,
+    watch: &mut (dyn FnMut(&ProofProgress) + Send),
+    warn: &mut dyn FnMut(String),
+) -> Result<Proof, KeptProofError> {
+    let dag = placed(request, network)?;
+    let mut work = Work::new(request, limits, LISTING, stop);
+    let (kept, stored) = ProofFolder::open(folder, request, &work.prover, warn)?;
+    work.folder = Some(&kept);
+    let units = |dag: &Dag| work.prover.units_of(dag).iter().sum::<i64>();
+    let mut proof = work.start(request, &dag);
+    match stored {
+        None => work.run(&mut proof, &|| dag.clone(), watch),
+        Some(stored) => {
+            if units(&stored.network) > units(&dag) {
+                proof = work.start(request, &stored.network);
+                proof.improved = true;
+            }
+            work.resume(&mut proof, stored, watch);
+        }
+    }
+    proof.elapsed = work.began.elapsed();
+    Ok(proof)
+}
+
+/// Returns how much higher than `score` a network could score at most, given a score that none
+/// exceeds. What is less than a millionth of a nat is nothing.
+#[doc(hidden)]
+#[must_use]
+pub fn gap_below(bound: f64, score: f64) -> Option<f64> {
+    let gap = bound - score;
+    gap.is_finite()
+        .then_some(if gap <= 1.1 * TOLERANCE { 0.0 } else { gap })
 }
 
 /// Checks the certificate of a proof ([`Proof::certificate`]) against a table: every score is counted
@@ -298,18 +365,9 @@ pub(crate) fn prove_latest(
     stop: &StopHandle,
     watch: &mut (dyn FnMut(&ProofProgress) + Send),
 ) -> Proof {
-    let began = Instant::now();
-    let work = Work {
-        prover: request.prover(),
-        threads: limits.threads.unwrap_or_else(machine::cores).max(1) as usize,
-        memory: limits.memory.unwrap_or_else(|| machine::memory() / 4),
-        began,
-        time: limits.time,
-        listing,
-        stop,
-    };
+    let work = Work::new(request, limits, listing, stop);
     let mut proof = work.start(request, &latest());
     work.run(&mut proof, latest, watch);
-    proof.elapsed = began.elapsed();
+    proof.elapsed = work.began.elapsed();
     proof
 }

@@ -3,16 +3,20 @@
 use crate::network::Network;
 use crate::outcome::Outcome;
 use crate::progress::{Progress, StopHandle};
+use crate::proof::{LISTING, ProofLimits, prove_latest};
 use crate::request::{RequestError, SearchRequest};
 use crate::run::{RunError, RunOptions, run};
 use crate::score::Score;
-use crate::settings::SearchSettings;
+use crate::settings::{Proving, SearchSettings};
 use crate::table::Table;
 use rlbayes_common::score::LogScore;
-use rlbayes_common::search::{SearchSpec, Stagnation};
+use rlbayes_common::search::{SearchSpec, Stagnation, StoppedBy};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use thiserror::Error;
+
+/// How long a proof may take if nothing else is said.
+const TIME_OF_A_PROOF: Duration = Duration::from_secs(60);
 
 /// A search for the network with the highest score on a table.
 ///
@@ -222,7 +226,11 @@ impl<'a> Search<'a> {
     ///
     /// # Errors
     /// If the settings are not valid, or the state folder can't be used.
-    pub fn run(self) -> Result<Outcome, SearchError> {
+    pub fn run(mut self) -> Result<Outcome, SearchError> {
+        let limits = match self.settings.prove {
+            Proving::Only => Some(self.for_a_proof()),
+            _ => None,
+        };
         let request = self.request()?;
         let mut watch = self.watch.unwrap_or_else(|| Box::new(|_: &Progress| {}));
         let mut warn = self
@@ -230,12 +238,52 @@ impl<'a> Search<'a> {
             .unwrap_or_else(|| Box::new(|warning: String| tracing::warn!("{warning}")));
         let options = RunOptions {
             state: self.state.as_deref(),
-            stop: self.stop,
+            stop: self.stop.clone(),
             watch: &mut *watch,
             warn: &mut *warn,
         };
-        Ok(run(&request, options)?)
+        let found = run(&request, options)?;
+        Ok(match limits {
+            Some(limits) => proven(&request, found, limits, &self.stop),
+            None => found,
+        })
     }
+
+    /// Shortens the search to what a proof needs; returns what the proof may take.
+    fn for_a_proof(&mut self) -> ProofLimits {
+        let budget = &mut self.settings.budget;
+        let time = budget.time.unwrap_or(TIME_OF_A_PROOF);
+        budget.time = Some(time / 4);
+        budget.stagnation = Some(Stagnation::Time(Duration::from_millis(500)));
+        self.settings.prove = Proving::Off;
+        ProofLimits {
+            time: Some(time),
+            memory: self.settings.memory,
+            threads: self.settings.threads,
+        }
+    }
+}
+
+/// Proves what was found, in the time that the search has left.
+fn proven(
+    request: &SearchRequest,
+    found: Outcome,
+    mut limits: ProofLimits,
+    stop: &StopHandle,
+) -> Outcome {
+    if stop.is_stopped() {
+        return found;
+    }
+    let left = |time: Duration| time.saturating_sub(found.elapsed());
+    limits.time = limits.time.map(left);
+    let dag = found.dag();
+    let proof = prove_latest(request, &|| dag.clone(), limits, LISTING, stop, &mut |_| {});
+    let stopped_by = match (proof.is_proven(), stop.is_stopped()) {
+        (true, _) => StoppedBy::Proven,
+        (false, true) => StoppedBy::Interrupt,
+        (false, false) => StoppedBy::Time,
+    };
+    found.proven_by(proof, stopped_by)
 }
 
 impl std::fmt::Debug for Search<'_> {

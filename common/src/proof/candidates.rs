@@ -78,6 +78,31 @@ pub(crate) fn candidates(
     effort: Effort,
     go_on: &dyn Fn() -> bool,
 ) -> Candidates {
+    levels(table, terms, constraints, child, effort, go_on).run(constraints.max_parents())
+}
+
+/// Makes every bound wrong: tighter by so many units than is proven.
+#[cfg(test)]
+pub(super) fn candidates_with_wrong_bound(
+    prover: &super::Prover,
+    child: NodeIdx,
+    by: i64,
+) -> Candidates {
+    let (table, constraints) = (prover.table(), prover.constraints());
+    let terms = FamilyTerms::new(table, prover.spec());
+    let mut levels = levels(table, &terms, constraints, child, Effort::ANY, &|| true);
+    levels.slack -= by;
+    levels.run(constraints.max_parents())
+}
+
+fn levels<'a>(
+    table: &Table,
+    terms: &'a FamilyTerms,
+    constraints: &Constraints,
+    child: NodeIdx,
+    effort: Effort,
+    go_on: &'a dyn Fn() -> bool,
+) -> Levels<'a> {
     let required = constraints.required().parents(child).to_vec();
     let mut addable = Vec::new();
     constraints.list_addable(child, &required, &mut addable);
@@ -85,7 +110,6 @@ pub(crate) fn candidates(
     rows_of.sort_unstable();
     let rows = ChildRows::new(table, child, &rows_of);
     Levels::new(table, terms, child, required, addable, rows, effort, go_on)
-        .run(constraints.max_parents())
 }
 
 /// What is known of a set: the best score of it and its subsets, and what no larger set's fit

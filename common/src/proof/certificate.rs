@@ -261,47 +261,8 @@ pub fn check_certificate(
     go_on: &dyn Fn() -> bool,
 ) -> Result<Checked, CertificateError> {
     let nodes = prover.table().nodes();
-    let body = text.trim_end_matches('\n');
-    let (before, last) = body
-        .rsplit_once('\n')
-        .ok_or_else(|| damaged("it has one line only"))?;
-    let digest = hex::encode(&Sha256::digest(format!("{before}\n").as_bytes()));
-    if object(Some(last))?["sha256"] != Value::String(digest) {
-        return Err(damaged("its checksum is not that of its content"));
-    }
-    let mut lines = before.lines();
-    let head = object(lines.next())?;
-    let schema = prover.table().schema();
-    let same_variables = head["variables"].as_array().is_some_and(|variables| {
-        variables.len() == nodes
-            && variables
-                .iter()
-                .zip(schema.variables())
-                .all(|(stored, variable)| {
-                    stored["name"] == variable.name() && stored["states"] == variable.arity()
-                })
-    });
-    if !same_variables || head["rows"] != prover.table().rows() {
-        return Err(CertificateError::AboutSomethingElse(
-            "rows, variables or states differ".to_owned(),
-        ));
-    }
-    let line = object(lines.next())?;
-    let parents = list(&line["network"])?;
-    let mut edges = Vec::new();
-    for (to, parents) in NodeIdx::all(nodes).zip(parents) {
-        for from in list(parents)? {
-            edges.push((node(from, nodes)?, to));
-        }
-    }
-    let network = Dag::from_edges(nodes, edges).map_err(|error| wrong(&error.to_string()))?;
-    if parents.len() != nodes || !prover.constraints().hold_for(&network) {
-        return Err(wrong("the network does not keep the constraints"));
-    }
-    let units: i64 = prover.units_of(&network).iter().sum();
-    if line["units"] != units {
-        return Err(wrong("the network has another score"));
-    }
+    let mut lines = sealed_lines(text)?;
+    let (_, units) = read_network(prover, &mut lines)?;
     let claim = object(lines.next())?;
     let bound_units = claim["bound_units"]
         .as_i64()
@@ -313,19 +274,7 @@ pub fn check_certificate(
     if prover.score(tolerance).value() > 1.1e-6 {
         return Err(wrong("the tolerance is more than a millionth of a nat"));
     }
-    let coverage: Vec<Option<usize>> = list(&claim["coverage"])?
-        .iter()
-        .map(|most| {
-            if most.is_null() {
-                Ok(None)
-            } else {
-                index(most).map(Some)
-            }
-        })
-        .collect::<Result<_, _>>()?;
-    if coverage.len() != nodes {
-        return Err(damaged("the coverage is not that of the variables"));
-    }
+    let coverage = read_coverage(&claim, nodes)?;
     let shown = match claim["method"].as_str() {
         Some("subsets") => {
             let best = prover
@@ -364,6 +313,82 @@ pub fn check_certificate(
     })
 }
 
+/// Checks the seal, and returns the lines before it.
+pub(super) fn sealed_lines(text: &str) -> Result<std::str::Lines<'_>, CertificateError> {
+    let body = text.trim_end_matches('\n');
+    let (before, last) = body
+        .rsplit_once('\n')
+        .ok_or_else(|| damaged("it has one line only"))?;
+    let digest = hex::encode(&Sha256::digest(format!("{before}\n").as_bytes()));
+    if object(Some(last))?["sha256"] != Value::String(digest) {
+        return Err(damaged("its checksum is not that of its content"));
+    }
+    Ok(before.lines())
+}
+
+/// Reads the first two lines: sees that they are about the table, and returns the network with its
+/// score.
+pub(super) fn read_network<'t>(
+    prover: &Prover,
+    lines: &mut impl Iterator<Item = &'t str>,
+) -> Result<(Dag, i64), CertificateError> {
+    let nodes = prover.table().nodes();
+    let head = object(lines.next())?;
+    let schema = prover.table().schema();
+    let same_variables = head["variables"].as_array().is_some_and(|variables| {
+        variables.len() == nodes
+            && variables
+                .iter()
+                .zip(schema.variables())
+                .all(|(stored, variable)| {
+                    stored["name"] == variable.name() && stored["states"] == variable.arity()
+                })
+    });
+    if !same_variables || head["rows"] != prover.table().rows() {
+        return Err(CertificateError::AboutSomethingElse(
+            "rows, variables or states differ".to_owned(),
+        ));
+    }
+    let line = object(lines.next())?;
+    let parents = list(&line["network"])?;
+    let mut edges = Vec::new();
+    for (to, parents) in NodeIdx::all(nodes).zip(parents) {
+        for from in list(parents)? {
+            edges.push((node(from, nodes)?, to));
+        }
+    }
+    let network = Dag::from_edges(nodes, edges).map_err(|error| wrong(&error.to_string()))?;
+    if parents.len() != nodes || !prover.constraints().hold_for(&network) {
+        return Err(wrong("the network does not keep the constraints"));
+    }
+    let units: i64 = prover.units_of(&network).iter().sum();
+    if line["units"] != units {
+        return Err(wrong("the network has another score"));
+    }
+    Ok((network, units))
+}
+
+/// Reads how many parents of each variable are covered; none: any number.
+pub(super) fn read_coverage(
+    claim: &Value,
+    nodes: usize,
+) -> Result<Vec<Option<usize>>, CertificateError> {
+    let coverage: Vec<Option<usize>> = list(&claim["coverage"])?
+        .iter()
+        .map(|most| {
+            if most.is_null() {
+                Ok(None)
+            } else {
+                index(most).map(Some)
+            }
+        })
+        .collect::<Result<_, _>>()?;
+    if coverage.len() != nodes {
+        return Err(damaged("the coverage is not that of the variables"));
+    }
+    Ok(coverage)
+}
+
 /// Checks the parent sets of a variable: their scores, and that none that is needed is missing.
 fn check_families(
     prover: &Prover,
@@ -371,6 +396,25 @@ fn check_families(
     covered: Option<usize>,
     line: &Value,
     go_on: &dyn Fn() -> bool,
+) -> Result<Vec<Family>, CertificateError> {
+    let families = read_families(prover, child, line)?;
+    let needed = prover.candidates_up_to(child, covered, go_on);
+    let Some(needed) = needed else {
+        return Err(wrong("the parent sets covered could not all be listed"));
+    };
+    let is_missing =
+        |family: &Family| !families.iter().any(|known| known.parents == family.parents);
+    if needed.iter().any(is_missing) {
+        return Err(wrong("a parent set is missing"));
+    }
+    Ok(families)
+}
+
+/// Reads the parent sets of a variable, and sees that they are allowed and have these scores.
+pub(super) fn read_families(
+    prover: &Prover,
+    child: NodeIdx,
+    line: &Value,
 ) -> Result<Vec<Family>, CertificateError> {
     let nodes = prover.table().nodes();
     if line["family"] != child.index() {
@@ -391,15 +435,6 @@ fn check_families(
             return Err(wrong("a parent set has another score"));
         }
         families.push(Family { parents, units });
-    }
-    let needed = prover.candidates_up_to(child, covered, go_on);
-    let Some(needed) = needed else {
-        return Err(wrong("the parent sets covered could not all be listed"));
-    };
-    let is_missing =
-        |family: &Family| !families.iter().any(|known| known.parents == family.parents);
-    if needed.iter().any(is_missing) {
-        return Err(wrong("a parent set is missing"));
     }
     Ok(families)
 }
@@ -453,7 +488,10 @@ fn replay<'t>(
     Ok(least)
 }
 
-fn multipliers(model: &Model, value: &Value) -> Result<Vec<(Arc<Cut>, i64)>, CertificateError> {
+pub(super) fn multipliers(
+    model: &Model,
+    value: &Value,
+) -> Result<Vec<(Arc<Cut>, i64)>, CertificateError> {
     let mut found = Vec::new();
     for cut in list(value)? {
         let kind = match cut[0].as_str() {
@@ -475,7 +513,7 @@ fn multipliers(model: &Model, value: &Value) -> Result<Vec<(Arc<Cut>, i64)>, Cer
     Ok(found)
 }
 
-fn object(line: Option<&str>) -> Result<Value, CertificateError> {
+pub(super) fn object(line: Option<&str>) -> Result<Value, CertificateError> {
     let line = line.ok_or_else(|| damaged("it ends too early"))?;
     let value: Value = serde_json::from_str(line).map_err(|error| damaged(&error.to_string()))?;
     match value.is_object() {
@@ -495,7 +533,7 @@ fn index(value: &Value) -> Result<usize, CertificateError> {
     number.ok_or_else(|| damaged("a whole number is missing"))
 }
 
-fn node(value: &Value, nodes: usize) -> Result<NodeIdx, CertificateError> {
+pub(super) fn node(value: &Value, nodes: usize) -> Result<NodeIdx, CertificateError> {
     let number = index(value)?;
     match number < nodes {
         true => Ok(NodeIdx::new(number)),
@@ -503,10 +541,10 @@ fn node(value: &Value, nodes: usize) -> Result<NodeIdx, CertificateError> {
     }
 }
 
-fn damaged(what: &str) -> CertificateError {
+pub(super) fn damaged(what: &str) -> CertificateError {
     CertificateError::Damaged(what.to_owned())
 }
 
-fn wrong(what: &str) -> CertificateError {
+pub(super) fn wrong(what: &str) -> CertificateError {
     CertificateError::Wrong(what.to_owned())
 }

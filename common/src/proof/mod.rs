@@ -9,11 +9,14 @@ mod ascent;
 mod candidates;
 mod certificate;
 mod cuts;
+mod listing;
 mod model;
 mod partition;
 mod prover;
 mod relaxation;
 mod separation;
+mod set_sums;
+mod stored;
 mod subsets;
 mod tree;
 
@@ -23,10 +26,14 @@ pub use certificate::{
     CertificateError, Checked, Claim, Subject, check_certificate, read_subject, write_certificate,
 };
 pub use cuts::{Cut, CutKind, Multipliers};
+pub use listing::{DoPieces, Listing};
 pub use model::Model;
 pub use prover::Prover;
+pub use stored::{StoredProof, read_stored};
 pub use subsets::BestOfAll;
 pub use tree::{End, OpenNode, Processed, ProofNode, Tree};
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod wrong_bounds;

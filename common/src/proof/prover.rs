@@ -1,6 +1,7 @@
 //! What is to be proven: that no network over a table scores higher under a score and constraints.
 
 use super::candidates::{Candidates, Coverage, Effort, Family, candidates};
+use super::listing::Listing;
 use super::subsets::{self, BestOfAll};
 use crate::data::Table;
 use crate::graph::Dag;
@@ -63,6 +64,13 @@ impl Prover {
             effort,
             go_on,
         )
+    }
+
+    /// Begins to list the candidate parent sets of all variables at once; none if the score is not a
+    /// likelihood with a penalty, whose bounds it needs.
+    pub fn listing(&self, go_on: &dyn Fn() -> bool) -> Option<Listing<'_>> {
+        let can = self.terms.is_likelihood();
+        can.then(|| Listing::new(self.table(), &self.terms, &self.constraints, go_on))
     }
 
     /// Returns the candidate parent sets of a variable with up to so many parents (none: any number);

@@ -12,7 +12,7 @@ use crate::search::test_tables::{dependent_table, random_constraints};
 use crate::search::{Constraints, NamedConstraints};
 use std::sync::Arc;
 
-const ENOUGH: Effort = Effort::ANY;
+pub(super) const ENOUGH: Effort = Effort::ANY;
 
 /// Every allowed parent set that no allowed subset of it equals or beats, by trying all.
 fn candidates_by_definition(
@@ -59,7 +59,7 @@ fn candidates_by_definition(
     kept
 }
 
-fn specs() -> Vec<ScoreSpec> {
+pub(super) fn specs() -> Vec<ScoreSpec> {
     let mut specs: Vec<ScoreSpec> = [
         ScoreName::Bic,
         ScoreName::Aic,
@@ -101,6 +101,53 @@ fn candidates_are_the_sets_that_no_subset_beats() {
     }
 }
 
+/// Does pieces of work one after the other.
+pub(super) fn forwards(number: usize, work: &(dyn Fn(usize) + Sync)) {
+    (0..number).for_each(work);
+}
+
+/// Does pieces of work from the last to the first.
+fn backwards(number: usize, work: &(dyn Fn(usize) + Sync)) {
+    (0..number).rev().for_each(work);
+}
+
+#[test]
+fn listing_all_variables_at_once_finds_the_same_sets() {
+    let mut random = Random::new(Seed(9));
+    let mut ends = [0; 2];
+    for case in 0..60 {
+        let nodes = 4 + case % 4;
+        let rows = [1, 30, 100, 400, 2000][case % 5];
+        let table = dependent_table(nodes, rows, 500 + case as u64);
+        let named = match case % 2 {
+            0 => NamedConstraints::default(),
+            _ => random_constraints(&table, &mut random),
+        };
+        let constraints = Constraints::new(&table, &named).unwrap();
+        for spec in specs() {
+            let prover = Prover::new(&table, spec, &constraints);
+            let Some(mut listing) = prover.listing(&|| true) else {
+                continue;
+            };
+            // With little room the variables are taken in groups, and with less it ends early.
+            let bytes = [usize::MAX, 30_000, 5_000][case % 3];
+            while !listing.is_complete() && listing.next_size(bytes, &backwards, &|| true) {}
+            assert!(listing.is_complete() || bytes < usize::MAX);
+            ends[usize::from(listing.is_complete())] += 1;
+            for (child, list) in NodeIdx::all(nodes).zip(listing.into_candidates()) {
+                let mut families = list.families;
+                families.sort_by(|a, b| a.parents.cmp(&b.parents));
+                let mut expected = candidates_by_definition(&table, spec, &constraints, child);
+                if let Coverage::UpTo(most) = list.coverage {
+                    expected.retain(|family| family.parents.len() <= most);
+                }
+                assert_eq!(families, expected, "case {case}, {spec:?}, child {child:?}");
+            }
+        }
+    }
+    assert!(ends[0] > 5 && ends[1] > 100, "{ends:?}");
+}
+
 /// Closes the tree; the best cost.
 fn close(tree: &mut Tree<'_>) -> i64 {
     loop {
@@ -119,8 +166,10 @@ fn close(tree: &mut Tree<'_>) -> i64 {
 
 #[test]
 fn the_tree_ends_at_the_optimum_of_all_networks_whatever_it_starts_from() {
+    // RLBAYES_PROOF_TABLES=200 takes about a minute.
+    let tables = std::env::var("RLBAYES_PROOF_TABLES").map_or(40, |tables| tables.parse().unwrap());
     let mut random = Random::new(Seed(6));
-    for case in 0..40 {
+    for case in 0..tables {
         let nodes = 4 + case % 2;
         let rows = [5, 30, 100, 400, 2000][case % 5];
         let table = dependent_table(nodes, rows, 100 + case as u64);
@@ -131,9 +180,19 @@ fn the_tree_ends_at_the_optimum_of_all_networks_whatever_it_starts_from() {
         let constraints = Constraints::new(&table, &named).unwrap();
         for spec in specs() {
             let terms = FamilyTerms::new(&table, &spec);
-            let lists: Vec<Candidates> = NodeIdx::all(nodes)
-                .map(|child| candidates(&table, &terms, &constraints, child, ENOUGH, &|| true))
-                .collect();
+            let prover = Prover::new(&table, spec, &constraints);
+            let lists: Vec<Candidates> = match prover.listing(&|| true) {
+                Some(mut listing) => {
+                    while !listing.is_complete() {
+                        assert!(listing.next_size(usize::MAX, &forwards, &|| true));
+                    }
+                    listing.into_candidates()
+                }
+                None => NodeIdx::all(nodes)
+                    .map(|child| prover.candidates(child, ENOUGH, &|| true))
+                    .collect(),
+            };
+            assert!(lists.iter().all(|list| list.coverage == Coverage::All));
             let model = Model::new(lists.iter().map(|list| &list.families[..]));
             let scorer = Scorer::new(Arc::clone(&table), spec);
             let start = constraints.required().clone();
@@ -202,10 +261,21 @@ fn ascent_never_claims_more_than_the_optimum() {
 
 /// A proof over all candidates, as a certificate.
 fn certificate(prover: &Prover, named: &NamedConstraints) -> String {
-    let nodes = prover.table().nodes();
-    let lists: Vec<Candidates> = NodeIdx::all(nodes)
+    let lists: Vec<Candidates> = NodeIdx::all(prover.table().nodes())
         .map(|child| prover.candidates(child, ENOUGH, &|| true))
         .collect();
+    certificate_of(prover, named, &lists, 0).0
+}
+
+/// A proof over these candidates that the best network is the best, by a tree that takes networks
+/// for no better that are, by up to `wrong_tolerance`; and whether it claims to be one.
+pub(super) fn certificate_of(
+    prover: &Prover,
+    named: &NamedConstraints,
+    lists: &[Candidates],
+    wrong_tolerance: i64,
+) -> (String, bool) {
+    let nodes = prover.table().nodes();
     let families: Vec<Vec<Family>> = lists.iter().map(|list| list.families.clone()).collect();
     let coverage: Vec<Coverage> = lists.iter().map(|list| list.coverage).collect();
     let model = Model::new(families.iter().map(|families| &families[..]));
@@ -215,11 +285,13 @@ fn certificate(prover: &Prover, named: &NamedConstraints) -> String {
         .flat_map(|(to, parents)| parents.iter().map(move |&from| (from, to)));
     let network = crate::graph::Dag::from_edges(nodes, edges).unwrap();
     let tolerance = 1000;
-    let mut tree = Tree::new(&model, prover.units_per_nat(), -best.units, tolerance);
+    let allowed = tolerance + wrong_tolerance;
+    let mut tree = Tree::new(&model, prover.units_per_nat(), -best.units, allowed);
     close(&mut tree);
-    let bound_units = -tree.bound();
-    let nodes = tree.into_nodes();
-    write_certificate(&Claim {
+    let bound_units = -tree.bound() - wrong_tolerance;
+    let claims_all = bound_units <= best.units + tolerance;
+    let nodes = tree.proof_nodes();
+    let text = write_certificate(&Claim {
         prover,
         constraints: named,
         network: &network,
@@ -228,7 +300,8 @@ fn certificate(prover: &Prover, named: &NamedConstraints) -> String {
         tolerance,
         coverage: &coverage,
         tree: Some((&families, &nodes)),
-    })
+    });
+    (text, claims_all)
 }
 
 /// The same text with a checksum that fits.
@@ -320,4 +393,55 @@ fn certificates_hold_and_tampered_ones_do_not() {
         tampered += 3;
     }
     assert!(tampered > 100);
+}
+
+#[test]
+fn a_tree_continues_from_a_certificate_of_any_moment() {
+    let mut continued = 0;
+    for case in 0..12 {
+        let table = dependent_table(7, [400, 2000][case % 2], 800 + case as u64);
+        let constraints = Constraints::none(7);
+        let prover = Prover::new(&table, ScoreSpec::BIC, &constraints);
+        let lists: Vec<Candidates> = NodeIdx::all(7)
+            .map(|child| prover.candidates(child, ENOUGH, &|| true))
+            .collect();
+        let families: Vec<Vec<Family>> = lists.iter().map(|list| list.families.clone()).collect();
+        let coverage: Vec<Coverage> = lists.iter().map(|list| list.coverage).collect();
+        let model = Model::new(families.iter().map(|families| &families[..]));
+        let optimum = prover.best_of_all(&|| true).unwrap().units;
+        let network = crate::graph::Dag::empty(7);
+        let units: i64 = prover.units_of(&network).iter().sum();
+        let text_of = |bound_units: i64, nodes: &[ProofNode]| {
+            write_certificate(&Claim {
+                prover: &prover,
+                constraints: &NamedConstraints::default(),
+                network: &network,
+                units,
+                bound_units,
+                tolerance: 1000,
+                coverage: &coverage,
+                tree: Some((&families, nodes)),
+            })
+        };
+        for waves in 0..4 {
+            let mut tree = Tree::new(&model, prover.units_per_nat(), -units, 1000);
+            for _ in 0..waves {
+                let wave = tree.wave().into_iter();
+                let wave = wave.map(|node| tree.process(node, &|| true)).collect();
+                tree.settle(wave);
+            }
+            let text = text_of(-tree.bound(), &tree.proof_nodes());
+            // What is stored is a proof of its own, as far as the network in it goes.
+            let stored = read_stored(&text, &prover).unwrap().unwrap();
+            assert_eq!((&stored.families, &stored.coverage), (&families, &coverage));
+            assert_eq!(stored.network, network);
+            let units_per_nat = prover.units_per_nat();
+            let mut tree = Tree::resumed(&model, units_per_nat, -units, 1000, stored.nodes);
+            continued += usize::from(waves > 0 && tree.nodes() > 1);
+            let found = close(&mut tree);
+            assert!(found <= -optimum + 1000 && found >= -optimum, "case {case}");
+            assert!(read_stored(&text.replace("\"format\":1", "\"format\":1 "), &prover).is_err());
+        }
+    }
+    assert!(continued > 3, "{continued}");
 }

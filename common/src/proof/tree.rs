@@ -130,6 +130,78 @@ impl<'m> Tree<'m> {
         tree
     }
 
+    /// Continues a tree from its nodes: those whose bound is not enough are worked on further.
+    pub fn resumed(
+        model: &'m Model,
+        units_per_nat: f64,
+        best_cost: i64,
+        tolerance: i64,
+        nodes: Vec<ProofNode>,
+    ) -> Self {
+        let mut tree = Self {
+            model,
+            units_per_nat,
+            tolerance,
+            nodes,
+            open: Vec::new(),
+            best_cost,
+            best: None,
+        };
+        let threshold = tree.threshold();
+        let mut next = vec![(0, 0, model.all())];
+        while let Some((id, depth, mut alive)) = next.pop() {
+            let mut is_left = model.propagate(&mut alive);
+            let fixings = tree.nodes[id].fixings.clone();
+            for multipliers in &fixings {
+                if !is_left {
+                    break;
+                }
+                let fixed = bound(model, &alive, multipliers);
+                for family in 0..model.len() {
+                    if fixed.cost.saturating_add(fixed.reduced[family]) >= threshold {
+                        alive.remove(family);
+                    }
+                }
+                is_left = model.propagate(&mut alive);
+            }
+            let end = std::mem::replace(&mut tree.nodes[id].end, End::Empty);
+            let multipliers = match end {
+                _ if !is_left => continue,
+                End::Branch {
+                    from,
+                    to,
+                    with,
+                    without,
+                } => {
+                    for (id, with) in [(without, false), (with, true)] {
+                        let mut alive = alive.clone();
+                        alive.branch(model, from, to, with);
+                        next.push((id, depth + 1, alive));
+                    }
+                    tree.nodes[id].end = End::Branch {
+                        from,
+                        to,
+                        with,
+                        without,
+                    };
+                    continue;
+                }
+                End::Bounded(multipliers) => multipliers,
+                End::Empty | End::Open => Vec::new().into(),
+            };
+            let mut node = tree.open_node(depth, alive, None, &multipliers);
+            for (cut, _) in multipliers.iter() {
+                node.relaxation.add(model, Arc::clone(cut));
+            }
+            (node.id, node.fixings) = (id, fixings);
+            tree.nodes[id].end = End::Open;
+            tree.open.push(node);
+        }
+        // The parts that were begun last are taken first.
+        tree.open.reverse();
+        tree
+    }
+
     fn open_node(
         &self,
         depth: usize,
@@ -252,17 +324,19 @@ impl<'m> Tree<'m> {
     }
 
     /// Returns the tree; nodes that are still open end with the bound that they have.
-    pub fn into_nodes(mut self) -> Vec<ProofNode> {
-        for node in self.open {
-            self.nodes[node.id] = ProofNode {
-                fixings: node.fixings,
+    #[must_use]
+    pub fn proof_nodes(&self) -> Vec<ProofNode> {
+        let mut nodes = self.nodes.clone();
+        for node in &self.open {
+            nodes[node.id] = ProofNode {
+                fixings: node.fixings.clone(),
                 end: match node.bound {
                     NOTHING_LEFT => End::Empty,
-                    _ => End::Bounded(node.multipliers),
+                    _ => End::Bounded(Arc::clone(&node.multipliers)),
                 },
             };
         }
-        self.nodes
+        nodes
     }
 
     fn threshold(&self) -> i64 {

@@ -1,12 +1,15 @@
 //! How a proof is worked on: parent sets are listed in turns, on threads, then the gap is closed.
 
-use super::{Evidence, Proof, ProofProgress, TOLERANCE};
+use super::folder::{KEEP_EVERY, ProofFolder};
+use super::{Evidence, Proof, ProofLimits, ProofProgress, TOLERANCE};
+use crate::machine;
 use crate::progress::StopHandle;
 use crate::request::SearchRequest;
 use rlbayes_common::graph::Dag;
 use rlbayes_common::ids::NodeIdx;
 use rlbayes_common::proof::{
-    Candidates, Coverage, Effort, Family, Model, ProofNode, Prover, Tree, ascend,
+    Candidates, Coverage, Effort, Family, Listing, Model, ProofNode, Prover, StoredProof, Tree,
+    ascend,
 };
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -21,6 +24,8 @@ pub(super) struct Work<'a> {
     /// The share of the time that listing may take.
     pub(super) listing: f64,
     pub(super) stop: &'a StopHandle,
+    /// Where the proof is kept.
+    pub(super) folder: Option<&'a ProofFolder>,
 }
 
 /// Parent sets that are scored of a variable before the next one has its turn; each later turn is
@@ -32,7 +37,25 @@ const MANY_FAMILIES: usize = 2_000;
 /// Rows that may be looked at for that: half a minute.
 const MOST_ROWS_LOOKED_AT: u64 = 2_000_000_000;
 
-impl Work<'_> {
+impl<'a> Work<'a> {
+    pub(super) fn new(
+        request: &SearchRequest,
+        limits: ProofLimits,
+        listing: f64,
+        stop: &'a StopHandle,
+    ) -> Self {
+        Self {
+            began: Instant::now(),
+            prover: request.prover(),
+            threads: limits.threads.unwrap_or_else(machine::cores).max(1) as usize,
+            memory: limits.memory.unwrap_or_else(|| machine::memory() / 4),
+            time: limits.time,
+            listing,
+            stop,
+            folder: None,
+        }
+    }
+
     /// Begins with nothing shown about a network.
     pub(super) fn start(&self, request: &SearchRequest, dag: &Dag) -> Proof {
         let units = self.prover.units_of(dag).iter().sum();
@@ -75,14 +98,105 @@ impl Work<'_> {
         latest: &dyn Fn() -> Dag,
         watch: &mut (dyn FnMut(&ProofProgress) + Send),
     ) {
-        let nodes = self.prover.table().nodes();
-        let mut lists: Vec<Candidates> = Vec::new();
-        let mut turn = FIRST_TURN;
         let watch = Mutex::new(watch);
         let show = |progress: &ProofProgress| {
             let mut watch = watch.lock().unwrap_or_else(PoisonError::into_inner);
             watch(progress);
         };
+        let listed = match self.prover.listing(&|| self.goes_on(self.listing)) {
+            Some(listing) => self.list_together(proof, listing, &show),
+            None => self.list_each(proof, &show),
+        };
+        let Some(lists) = listed else { return };
+        let families: usize = lists.iter().map(|list| list.families.len()).sum();
+        if families > MANY_FAMILIES && self.few_enough_for_all() && self.by_subsets(proof) {
+            return;
+        }
+        proof.coverage = lists.iter().map(|list| list.coverage).collect();
+        proof.network = latest();
+        proof.units = self.prover.units_of(&proof.network).iter().sum();
+        proof.score = self.prover.score(proof.units).value();
+        let families = self.with_own_families(proof, lists);
+        proof.families = families.iter().map(Vec::len).sum();
+        self.close(proof, families, None, &show);
+    }
+
+    /// Continues a proof whose parent sets are listed, from its tree.
+    pub(super) fn resume(
+        &self,
+        proof: &mut Proof,
+        stored: StoredProof,
+        watch: &mut (dyn FnMut(&ProofProgress) + Send),
+    ) {
+        let watch = Mutex::new(watch);
+        let show = |progress: &ProofProgress| {
+            let mut watch = watch.lock().unwrap_or_else(PoisonError::into_inner);
+            watch(progress);
+        };
+        let lists = stored.families.into_iter().zip(stored.coverage);
+        let lists = lists.map(|(families, coverage)| Candidates {
+            families,
+            coverage,
+            evaluations: 0,
+        });
+        let lists: Vec<Candidates> = lists.collect();
+        proof.coverage = lists.iter().map(|list| list.coverage).collect();
+        let families = self.with_own_families(proof, lists);
+        proof.families = families.iter().map(Vec::len).sum();
+        self.close(proof, families, Some(stored.nodes), &show);
+    }
+
+    /// Lists the parent sets of all variables together; none if the proof is done by other means.
+    fn list_together(
+        &self,
+        proof: &mut Proof,
+        mut listing: Listing<'_>,
+        show: &(dyn Fn(&ProofProgress) + Sync),
+    ) -> Option<Vec<Candidates>> {
+        let goes_on = || self.goes_on(self.listing);
+        let do_pieces = |number: usize, work: &(dyn Fn(usize) + Sync)| {
+            in_parallel(self.threads, (0..number).collect(), work);
+        };
+        let mut times = [Duration::ZERO; 2];
+        while !listing.is_complete() && self.is_in_reach(times) {
+            let began = Instant::now();
+            if !listing.next_size(self.memory / 4, &do_pieces, &goes_on) {
+                break;
+            }
+            times = [times[1], began.elapsed()];
+            show(&ProofProgress::Listing {
+                variables: listing.listed(),
+                evaluations: listing.evaluations(),
+            });
+            if listing.rules_out_little() && self.few_enough_for_all() && self.by_subsets(proof) {
+                return None;
+            }
+        }
+        proof.evaluations += listing.evaluations();
+        Some(listing.into_candidates())
+    }
+
+    /// Tells whether the next size can be listed in the time left, from how long the last two took:
+    /// what they grew by, the next one may grow by too, though most often it is less.
+    fn is_in_reach(&self, [before, last]: [Duration; 2]) -> bool {
+        const DOUBT: f64 = 1.5;
+        let Some(time) = self.time else { return true };
+        let left = time
+            .mul_f64(self.listing)
+            .saturating_sub(self.began.elapsed());
+        let (before, last) = (before.as_secs_f64(), last.as_secs_f64());
+        before <= 0.0 || last * last / before <= DOUBT * left.as_secs_f64()
+    }
+
+    /// Lists the parent sets of each variable by itself; none if the proof is done by other means.
+    fn list_each(
+        &self,
+        proof: &mut Proof,
+        show: &(dyn Fn(&ProofProgress) + Sync),
+    ) -> Option<Vec<Candidates>> {
+        let nodes = self.prover.table().nodes();
+        let mut lists: Vec<Candidates> = Vec::new();
+        let mut turn = FIRST_TURN;
         loop {
             let open: Vec<NodeIdx> = NodeIdx::all(nodes)
                 .filter(|child| {
@@ -124,24 +238,14 @@ impl Work<'_> {
                 break;
             }
             if turn > FIRST_TURN && self.few_enough_for_all() && self.by_subsets(proof) {
-                return;
+                return None;
             }
             if turn > u64::MAX / NEXT_TURN {
                 break;
             }
             turn *= NEXT_TURN;
         }
-        let families: usize = lists.iter().map(|list| list.families.len()).sum();
-        if families > MANY_FAMILIES && self.few_enough_for_all() && self.by_subsets(proof) {
-            return;
-        }
-        proof.coverage = lists.iter().map(|list| list.coverage).collect();
-        proof.network = latest();
-        proof.units = self.prover.units_of(&proof.network).iter().sum();
-        proof.score = self.prover.score(proof.units).value();
-        let families = self.with_own_families(proof, lists);
-        proof.families = families.iter().map(Vec::len).sum();
-        self.close(proof, families, &show);
+        Some(lists)
     }
 
     /// Returns whether scoring every family is within reach.
@@ -211,6 +315,7 @@ impl Work<'_> {
         &self,
         proof: &mut Proof,
         families: Vec<Vec<Family>>,
+        begun: Option<Vec<ProofNode>>,
         show: &(dyn Fn(&ProofProgress) + Sync),
     ) {
         let model = Model::new(families.iter().map(|families| &families[..]));
@@ -230,12 +335,25 @@ impl Work<'_> {
             };
             return;
         }
-        let mut tree = Tree::new(
-            &model,
-            self.prover.units_per_nat(),
-            -proof.units,
-            proof.tolerance,
-        );
+        let (scale, cost) = (self.prover.units_per_nat(), -proof.units);
+        let mut tree = match begun {
+            Some(nodes) => Tree::resumed(&model, scale, cost, proof.tolerance, nodes),
+            None => Tree::new(&model, scale, cost, proof.tolerance),
+        };
+        let keep = |proof: &mut Proof, tree: &Tree<'_>| {
+            let Some(folder) = self.folder else { return };
+            self.bounded(proof, -tree.bound());
+            if let Some(better) = tree.better() {
+                self.take_better(proof, -tree.best_cost(), better);
+            }
+            proof.evidence = Evidence::Tree {
+                families: families.clone(),
+                nodes: tree.proof_nodes(),
+            };
+            folder.keep(proof);
+        };
+        keep(proof, &tree);
+        let mut kept_at = Instant::now();
         let mut is_root = true;
         while goes_on() && tree.size().saturating_mul(8) < self.memory / 2 {
             let wave = tree.wave();
@@ -253,13 +371,18 @@ impl Work<'_> {
                 bound: proof.bound,
                 nodes: tree.nodes(),
             });
+            if kept_at.elapsed() >= KEEP_EVERY {
+                keep(proof, &tree);
+                kept_at = Instant::now();
+            }
         }
+        keep(proof, &tree);
         if let Some(better) = tree.better() {
             self.take_better(proof, -tree.best_cost(), better);
         }
         self.bounded(proof, -tree.bound());
         proof.nodes = tree.nodes();
-        let nodes = tree.into_nodes();
+        let nodes = tree.proof_nodes();
         proof.evidence = Evidence::Tree { families, nodes };
     }
 
