@@ -342,3 +342,24 @@ pub(crate) struct ResourceArgs {
     #[arg(long, value_name = "N", default_value_t = 200_000)]
     pub(crate) round_evaluations: u64,
 }
+
+/// How BIF files name things.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct NameArgs {
+    /// BIF: keeps every name as it is, and refuses those that the format cannot hold; else names that
+    /// other programs refuse are replaced, with the originals as comments
+    #[arg(long, conflicts_with = "portable_names")]
+    pub(crate) strict_names: bool,
+    /// Does nothing: portable names are the default
+    #[arg(long, hide = true)]
+    pub(crate) portable_names: bool,
+}
+
+/// What graphs and pictures show of a network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ShownAs {
+    /// Every edge with its direction.
+    Dag,
+    /// The equivalence class: edges that may point either way have no head.
+    Cpdag,
+}

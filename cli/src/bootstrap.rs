@@ -1,6 +1,6 @@
 //! `rlbayes bootstrap`: how far each edge can be trusted, by the same search on resampled tables.
 
-use crate::args::{TableArgs, read_structure};
+use crate::args::{NameArgs, TableArgs, read_structure};
 use crate::failure::Failure;
 use crate::output::{Output, OutputOptions, network_for};
 use crate::replicate_args::ReplicateArgs;
@@ -46,9 +46,8 @@ pub(crate) struct BootstrapCommand {
     /// maximum likelihood)
     #[arg(long, value_name = "ALPHA", default_value_t = 0.0)]
     alpha: f64,
-    /// BIF: maps names that other programs refuse, with the originals as comments
-    #[arg(long)]
-    portable_names: bool,
+    #[command(flatten)]
+    names: NameArgs,
     #[command(flatten)]
     replicates: ReplicateArgs,
     #[command(flatten)]
@@ -251,7 +250,7 @@ fn check_outputs(
             Target::Network(output) => {
                 let network =
                     network_for(table.data(), &empty, args.alpha, output.needs_parameters())?;
-                output.check_names(&network, args.portable_names)?;
+                output.check_names(&network, args.names.strict_names)?;
             }
         }
     }
@@ -288,7 +287,7 @@ fn write(
     let dag = relearned.placed_on(table).map_err(Failure::Bug)?;
     let network = network_for(table.data(), &dag, args.alpha, output.needs_parameters())?;
     let options = OutputOptions {
-        portable_names: args.portable_names,
+        strict_names: args.names.strict_names,
         ..OutputOptions::default()
     };
     output.write(&network, options, |warning| {

@@ -6,6 +6,7 @@ use crate::flag_hints::FlagHint;
 use clap::Args;
 use rlbayes::{NamedConstraints, Network};
 use rlbayes_common::data::{Source, SourceError};
+use rlbayes_common::io::{ReadError, parse_edge_lists, parse_name_lists};
 use rlbayes_common::search::{ConstraintError, ConstraintList};
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -14,7 +15,7 @@ use std::path::{Path, PathBuf};
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Constraints")]
 pub(crate) struct ConstraintArgs {
-    /// Edges that must be there: CSV of from,to
+    /// Edges that must be there: CSV of from,to, as `-o edges.csv` and R write them too
     #[arg(long, value_name = "FILE")]
     pub(crate) required: Option<PathBuf>,
     /// Edges that must not be there: CSV of from,to
@@ -53,15 +54,18 @@ struct NameLists {
 impl ConstraintArgs {
     /// Reads all files.
     pub(crate) fn read(&self) -> Result<ConstraintFiles, Failure> {
-        let lists = |path: &Option<PathBuf>| path.as_deref().map(NameLists::read).transpose();
+        let lists = |path: &Option<PathBuf>, parse: Parse| {
+            let path = path.as_deref();
+            path.map(|path| NameLists::read(path, parse)).transpose()
+        };
         let pairs = |lists: &Option<NameLists>| match lists {
             Some(lists) => lists.pairs(),
             None => Ok(Vec::new()),
         };
         let (required, forbidden, tiers) = (
-            lists(&self.required)?,
-            lists(&self.forbidden)?,
-            lists(&self.tiers)?,
+            lists(&self.required, parse_edge_lists)?,
+            lists(&self.forbidden, parse_edge_lists)?,
+            lists(&self.tiers, parse_name_lists)?,
         );
         let tier_names = tiers.iter().flat_map(|tiers| &tiers.lines);
         let named = NamedConstraints {
@@ -152,17 +156,15 @@ impl ConstraintFiles {
         }
     }
 
-    /// Returns the number of the first line of a list's file that is wanted; a header is none.
+    /// Returns the number of the first line of a list's file that is wanted.
     fn find_line(
         &self,
         list: ConstraintList,
         mut wanted: impl FnMut(&[String]) -> bool,
     ) -> Option<usize> {
-        let has_header = list != ConstraintList::Tiers;
         self.lists(list)?
             .lines
             .iter()
-            .filter(|(line, names)| !(has_header && is_header(*line, names)))
             .find(|(_, names)| wanted(names))
             .map(|(line, _)| *line)
     }
@@ -171,7 +173,7 @@ impl ConstraintFiles {
 impl NameLists {
     /// Reads lines of names separated by commas; names may be quoted. Empty lines and lines that
     /// begin with # are passed over.
-    fn read(path: &Path) -> Result<Self, Failure> {
+    fn read(path: &Path, parse: Parse) -> Result<Self, Failure> {
         const MOST_BYTES: u64 = 64 << 20;
         let mut text = String::new();
         std::fs::File::open(path)
@@ -179,20 +181,18 @@ impl NameLists {
             .and_then(|file| Source::from_reader(file, MOST_BYTES))
             .and_then(|mut source| Ok(source.read_to_string(&mut text)?))
             .map_err(|error| Failure::file(path, error))?;
-        let lines = rlbayes_common::io::parse_name_lists(&text)
-            .map_err(|error| Failure::file(path, error))?;
+        let lines = parse(&text).map_err(|error| Failure::file(path, error))?;
         Ok(Self {
             path: path.to_owned(),
             lines,
         })
     }
 
-    /// Returns pairs of names, one per line; a first line `from,to` is a header.
+    /// Returns pairs of names, one per line.
     fn pairs(&self) -> Result<Vec<(String, String)>, Failure> {
         let mut pairs = Vec::new();
         for (line, names) in &self.lines {
             match names.as_slice() {
-                names if is_header(*line, names) => {}
                 [from, to] => pairs.push((from.clone(), to.clone())),
                 _ => {
                     let found = names.len();
@@ -205,9 +205,8 @@ impl NameLists {
     }
 }
 
-fn is_header(line: usize, names: &[String]) -> bool {
-    line == 1 && matches!(names, [from, to] if from == "from" && to == "to")
-}
+/// How the text of a constraint file becomes lines of names.
+type Parse = fn(&str) -> Result<Vec<(usize, Vec<String>)>, ReadError>;
 
 #[cfg(test)]
 mod tests {

@@ -45,7 +45,7 @@ impl FlagHint for WriteError {
         match self {
             Self::TooLarge { .. } => Some("use --around NODE"),
             Self::VariableName { format, .. } | Self::StateName { format, .. } => {
-                (*format == Format::Bif).then_some("use --portable-names")
+                (*format == Format::Bif).then_some("leave out --strict-names")
             }
             _ => None,
         }

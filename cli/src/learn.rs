@@ -1,16 +1,20 @@
 //! `rlbayes learn`: from a table to the best network that was found.
 
-use crate::args::{TableArgs, read_structure};
+use crate::args::{NameArgs, ShownAs, TableArgs, read_structure};
+use crate::bootstrap::replicate;
 use crate::failure::Failure;
 use crate::output::{Output, OutputOptions, network_for};
 use crate::progress::SearchBar;
-use crate::report::{Comparison, as_json, report};
+use crate::provenance::ProvenanceNotes;
+use crate::replicate_args::ReplicateArgs;
+use crate::report::{Comparison, Shown, as_json, report};
 use crate::search_flags::SearchFlags;
-use crate::terminal::{Messages, print_json};
+use crate::support_report;
+use crate::terminal::{Messages, print, print_json};
 use clap::{Args, ValueEnum};
 use rlbayes::coordination::Cooperation;
 use rlbayes::{
-    Outcome, Proving, RunError, Runners, Search, SearchError, StopHandle, StoppedBy, Table,
+    Outcome, Proving, RunError, Runners, Search, SearchError, StopHandle, StoppedBy, Support, Table,
 };
 use rlbayes_common::graph::Dag;
 use rlbayes_common::network::NamedDag;
@@ -35,6 +39,9 @@ pub(crate) struct LearnArgs {
     /// Prints one JSON object on stdout at the end
     #[arg(long)]
     json: bool,
+    /// Adds what the engine did to the report: chains, local scores, elite pool
+    #[arg(short, long)]
+    verbose: bool,
     /// Prints neither progress nor report, only warnings
     #[arg(long)]
     quiet: bool,
@@ -42,16 +49,21 @@ pub(crate) struct LearnArgs {
     /// maximum likelihood)
     #[arg(long, value_name = "ALPHA", default_value_t = 0.0)]
     alpha: f64,
-    /// BIF: maps names that other programs refuse, with the originals as comments
-    #[arg(long)]
-    portable_names: bool,
+    #[command(flatten)]
+    names: NameArgs,
     /// Whether a prover runs beside the search and ends it when no better network is possible: off, or
     /// auto (where the table is small enough and no limit of evaluations or iterations is given)
     #[arg(long, value_enum, default_value_t = ProveMode::Auto)]
     prove: ProveMode,
+    /// Whether graphs and pictures (SVG, DOT, GraphML, edge list) show which edges may point either
+    /// way, or the written network alone
+    #[arg(long = "as", value_enum, default_value_t = ShownAs::Cpdag)]
+    shown_as: ShownAs,
     /// SVG: draws only the neighbourhood of a node
     #[arg(long, value_name = "NODE")]
     around: Option<String>,
+    #[command(flatten)]
+    replicates: ReplicateArgs,
     #[command(flatten)]
     table: TableArgs,
     #[command(flatten)]
@@ -73,6 +85,7 @@ Examples:
   rlbayes learn data/alarm.csv --truth data/networks/alarm.bif --time 10s
   rlbayes learn survey.tsv.gz --bins quantile:4 --missing drop-rows --score bdeu --ess 10
   rlbayes learn big.csv --state run1 --time 8h      (after Ctrl-C, the same command resumes)
+  rlbayes learn data/alarm.csv --replicates 200      (adds how far each edge can be trusted)
   rlbayes learn data.csv --search paper --iterations 500000 --seed 7 --json";
 
 /// Runs the command.
@@ -101,7 +114,7 @@ pub(crate) fn run(args: &LearnArgs, stop: &StopHandle) -> Result<(), Failure> {
     let empty = Dag::empty(table.data().nodes());
     let unlearned = network_for(table.data(), &empty, args.alpha, with_parameters)?;
     for output in &outputs {
-        output.check_names(&unlearned, args.portable_names)?;
+        output.check_names(&unlearned, args.names.strict_names)?;
     }
     let (mut settings, _) = args
         .search
@@ -110,7 +123,15 @@ pub(crate) fn run(args: &LearnArgs, stop: &StopHandle) -> Result<(), Failure> {
         ProveMode::Off => Proving::Off,
         ProveMode::Auto => Proving::Auto,
     };
-    let mut bar = SearchBar::new(!args.quiet);
+    let replicates = match args.replicates.replicates {
+        Some(replicates) => {
+            let settings = args.replicates.settings(settings.clone(), replicates);
+            ReplicateArgs::check(&table, &settings)?;
+            Some(settings)
+        }
+        None => None,
+    };
+    let mut bar = SearchBar::new(args.quiet);
     let mut search = Search::with(&table, settings)
         .stop_with(stop)
         .on_progress(|progress| bar.show(progress))
@@ -118,12 +139,31 @@ pub(crate) fn run(args: &LearnArgs, stop: &StopHandle) -> Result<(), Failure> {
     if let Some(folder) = &args.state {
         search = search.state(folder);
     }
-    let outcome = search.run().map_err(refused)?;
+    let outcome = search.run().map_err(refused);
     bar.finish();
+    let outcome = outcome?;
     if outcome.had_ended_before() {
         messages.note("this search is already over; here is its result");
     }
-    finish(args, &table, truth.as_ref(), &outcome, &outputs, messages)
+    let support = match replicates {
+        Some(settings) if outcome.stopped_by() != StoppedBy::Interrupt => {
+            let state = args.state.as_deref();
+            replicate(&table, settings, &outcome, state, stop, messages)?
+        }
+        _ => None,
+    };
+    finish(
+        args,
+        &table,
+        truth.as_ref(),
+        (&outcome, support.as_ref()),
+        &outputs,
+        messages,
+    )?;
+    match stop.is_stopped() {
+        true => Err(Failure::Interrupted),
+        false => Ok(()),
+    }
 }
 
 /// Returns why there is no result, naming the flag.
@@ -140,32 +180,33 @@ fn finish(
     args: &LearnArgs,
     table: &Table,
     truth: Option<&Dag>,
-    outcome: &Outcome,
+    (outcome, support): (&Outcome, Option<&Support>),
     outputs: &[Output],
     messages: Messages,
 ) -> Result<(), Failure> {
-    let best = outcome.best();
-    let dag = best
-        .structure
-        .to_dag()
-        .map_err(|error| Failure::Bug(error.to_string()))?;
+    let found = outcome.found();
+    let dag = &found.dag;
     let comparison = truth.map(|truth| {
         let problem = outcome.request().problem();
-        Comparison::new(&problem, truth, &dag)
+        Comparison::new(&problem, truth, dag)
     });
     let with_parameters = outputs.iter().any(Output::needs_parameters);
     // One file that can't be written keeps neither the others nor the report back.
     let mut failed = None;
-    let network = match network_for(table.data(), &dag, args.alpha, with_parameters) {
+    let network = match network_for(table.data(), dag, args.alpha, with_parameters) {
         Ok(network) => network,
         Err(failure) => {
             failed = Some(failure);
-            network_for(table.data(), &dag, args.alpha, false)?
+            network_for(table.data(), dag, args.alpha, false)?
         }
     };
     let truth_named = truth.map(|truth| NamedDag::of(table.data().schema(), truth.clone()));
+    let provenance = ProvenanceNotes::of_search(outcome, args.alpha);
     let options = OutputOptions {
-        portable_names: args.portable_names,
+        strict_names: args.names.strict_names,
+        class: (args.shown_as == ShownAs::Cpdag).then_some(&found.class),
+        support: support.map(Support::table),
+        provenance: Some(&provenance),
         around: args.around.as_deref(),
         truth: truth_named.as_ref(),
     };
@@ -178,23 +219,40 @@ fn finish(
         }
     }
     if !args.quiet {
-        report(outcome, comparison.as_ref(), messages);
+        let shown = Shown {
+            all_edges: outputs.is_empty() && !args.json,
+            inner_figures: args.verbose,
+        };
+        let mut text = heading(args, outcome);
+        text += &report(outcome, comparison.as_ref(), shown);
+        if let Some(support) = support {
+            text += &format!("\n{}", support_report::report(support));
+        }
         for output in outputs.iter().filter(|output| output.path().exists()) {
-            messages.line(&format!("  written      {}", output.path().display()));
+            text += &format!("  written      {}\n", output.path().display());
         }
         if let Some(folder) = &args.state {
             let hint = match outcome.stopped_by() {
                 StoppedBy::Interrupt => " (the same command continues from here)",
                 _ => "",
             };
-            messages.line(&format!("  state        {}{hint}", folder.display()));
+            text += &format!("  state        {}{hint}\n", folder.display());
+        }
+        // Standard output is the script's if it asked for JSON.
+        match args.json {
+            true => messages.line(text.trim_end()),
+            false => print(&text)?,
         }
     }
     if args.json {
         let view = outcome.view();
-        let mut result = as_json(outcome.request(), view, best, comparison.as_ref());
+        let mut result = as_json(outcome.request(), view, found, comparison.as_ref());
         result["proven"] = outcome.is_proven().into();
         result["gap"] = outcome.gap().into();
+        if let Some(support) = support {
+            result["support"] =
+                support_report::as_json(support, None, args.replicates.keep_networks);
+        }
         print_json(&result)?;
     }
     match (failed, outcome.stopped_by()) {
@@ -202,4 +260,16 @@ fn finish(
         (None, StoppedBy::Interrupt) => Err(Failure::Interrupted),
         (None, _) => Ok(()),
     }
+}
+
+/// Returns the first line of a report.
+fn heading(args: &LearnArgs, outcome: &Outcome) -> String {
+    let table = outcome.request().table();
+    let name = args.data.file_name().unwrap_or(args.data.as_os_str());
+    format!(
+        "{}: {} rows, {} variables\n",
+        name.to_string_lossy(),
+        table.rows(),
+        table.data().nodes()
+    )
 }

@@ -3,13 +3,15 @@
 
 use crate::failure::Failure;
 use crate::flag_hints::FlagHint;
-use rlbayes::write_packed;
+use crate::provenance::ProvenanceNotes;
+use rlbayes::{SupportTable, write_packed};
 use rlbayes_common::data::Table;
 use rlbayes_common::files::HALF_WRITTEN;
 use rlbayes_common::fit::fit;
-use rlbayes_common::graph::Dag;
+use rlbayes_common::graph::{Cpdag, Dag};
 use rlbayes_common::io::{
-    Around, Format, WriteError, WriteOptions, portability_warnings, write_network,
+    Around, Format, PortabilityWarning, WriteError, WriteOptions, portability_warnings,
+    write_network,
 };
 use rlbayes_common::network::{NamedDag, NetworkFile};
 use std::path::{Path, PathBuf};
@@ -24,8 +26,14 @@ pub(crate) struct Output {
 /// How networks are written.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct OutputOptions<'a> {
-    /// `--portable-names`.
-    pub(crate) portable_names: bool,
+    /// `--strict-names`.
+    pub(crate) strict_names: bool,
+    /// The class to show (`--as cpdag`).
+    pub(crate) class: Option<&'a Cpdag>,
+    /// The support of edges, for the formats that hold it.
+    pub(crate) support: Option<&'a SupportTable>,
+    /// Where the network comes from.
+    pub(crate) provenance: Option<&'a ProvenanceNotes>,
     /// `--around`.
     pub(crate) around: Option<&'a str>,
     /// The true network, to show differences in pictures.
@@ -73,13 +81,13 @@ impl Output {
     pub(crate) fn check_names(
         &self,
         network: &NetworkFile,
-        portable_names: bool,
+        strict_names: bool,
     ) -> Result<(), Failure> {
         if self.format == Format::Svg {
             return Ok(());
         }
         let options = WriteOptions {
-            portable_names,
+            strict_names,
             ..WriteOptions::default()
         };
         write_network(self.format, network, &options)
@@ -95,15 +103,18 @@ impl Output {
         mut warn: impl FnMut(String),
     ) -> Result<(), Failure> {
         if self.format == Format::Bif
-            && !options.portable_names
             && let NetworkFile::Parametrised(network) = network
         {
-            for warning in portability_warnings(network) {
-                warn(warning.to_string());
+            let found = portability_warnings(network);
+            if let Some(text) = replaced_names(&found, options.strict_names) {
+                warn(text);
             }
         }
         let write_options = WriteOptions {
-            portable_names: options.portable_names,
+            strict_names: options.strict_names,
+            support: options.support,
+            class: options.class,
+            provenance: options.provenance.map(|notes| notes.of(self.format)),
             around: options.around.map(Around::node),
             truth: options.truth,
         };
@@ -118,6 +129,25 @@ impl Output {
             Err(error) => Err(Failure::file(&self.path, error.with_flags())),
         }
     }
+}
+
+/// Says in one line which names of a BIF file were replaced, or kept against other programs.
+fn replaced_names(found: &[PortabilityWarning], strict_names: bool) -> Option<String> {
+    let is_name =
+        |warning: &&PortabilityWarning| !matches!(warning, PortabilityWarning::SingleState(_));
+    let names: Vec<&PortabilityWarning> = found.iter().filter(is_name).collect();
+    let lone = found.iter().find(|warning| !is_name(warning));
+    let (first, more) = match (names.first(), names.len()) {
+        (None, _) => return Some(format!("pyAgrum refuses {}", lone?)),
+        (Some(first), 1) => (first, String::new()),
+        (Some(first), count) => (first, format!(" and {} more names", count - 1)),
+    };
+    Some(match strict_names {
+        true => format!("other programs refuse {first}{more}"),
+        false => format!(
+            "other programs refuse {first}{more}: the file has plain names, and the originals as comments"
+        ),
+    })
 }
 
 /// Returns the network for a learned structure: with probabilities where a format needs them.

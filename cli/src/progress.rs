@@ -1,5 +1,6 @@
 //! The line that shows people how a search is doing, on stderr.
 
+use crate::terminal::Messages;
 use crate::units::{show_count, show_time};
 use indicatif::{ProgressBar, ProgressStyle};
 use rlbayes::Progress;
@@ -12,6 +13,9 @@ pub(crate) struct SearchBar {
     last: Option<(Duration, u64)>,
     rate: f64,
     shown: Duration,
+    messages: Messages,
+    /// Whether it was said that an earlier run goes on.
+    announced: bool,
 }
 
 /// How often the line changes.
@@ -19,14 +23,14 @@ const EVERY: Duration = Duration::from_millis(250);
 
 impl SearchBar {
     /// Shows the line.
-    pub(crate) fn new(visible: bool) -> Self {
-        let bar = if visible {
-            ProgressBar::new_spinner()
-        } else {
+    pub(crate) fn new(quiet: bool) -> Self {
+        let bar = if quiet {
             ProgressBar::hidden()
+        } else {
+            ProgressBar::new_spinner()
         };
         bar.set_style(
-            ProgressStyle::with_template("{spinner} {wide_msg}")
+            ProgressStyle::with_template("{spinner} {msg}")
                 .unwrap_or_else(|_| ProgressStyle::default_spinner()),
         );
         Self {
@@ -34,12 +38,24 @@ impl SearchBar {
             last: None,
             rate: 0.0,
             shown: Duration::ZERO,
+            messages: Messages::new(quiet),
+            announced: false,
         }
     }
 
     /// Renews the line.
     pub(crate) fn show(&mut self, progress: &Progress) {
         let now = progress.elapsed;
+        if !progress.earlier.is_zero() && !std::mem::replace(&mut self.announced, true) {
+            let best = progress.best_score;
+            let best = best.map_or_else(
+                || "nothing found yet".into(),
+                |best| format!("best {best:.3}"),
+            );
+            let earlier = show_time(progress.earlier);
+            self.messages
+                .line(&format!("resumed: {earlier} searched, {best}"));
+        }
         if now.saturating_sub(self.shown) < EVERY {
             return;
         }
@@ -57,24 +73,54 @@ impl SearchBar {
     }
 
     fn line(&self, progress: &Progress) -> String {
-        let now = progress.elapsed;
-        let best = match progress.best_score {
-            Some(score) => {
-                let age = now.saturating_sub(progress.best_at);
-                format!("best {score:.3} ({} ago)", show_time(age))
+        let best = progress.best_score.map(|score| (score, progress.best_at));
+        self.text(progress.elapsed, best, progress.time_left)
+    }
+
+    /// Returns what matters most first, well within 80 columns: a terminal that writes `^C` behind it
+    /// still has it on one line, which is then cleared.
+    fn text(&self, now: Duration, best: Option<(f64, Duration)>, left: Option<Duration>) -> String {
+        let mut parts = match best {
+            Some((score, at)) => {
+                let age = now.saturating_sub(at);
+                vec![format!("{score:.3}"), format!("{} ago", show_time(age))]
             }
-            None => "climbing".to_owned(),
+            None => vec!["climbing".to_owned()],
         };
-        let left = match progress.time_left {
-            Some(left) => format!("at most {} left", show_time(left)),
+        parts.push(match left {
+            Some(left) => format!("{} left", show_time(left)),
             None => format!("{} so far", show_time(now)),
-        };
-        let (rate, hits) = (show_count(self.rate), 100.0 * progress.cache_hit_rate);
-        format!("{best} · {rate} evaluations/s · cache {hits:.1} % · {left}")
+        });
+        if self.rate > 0.0 {
+            parts.push(format!("{}/s", show_count(self.rate)));
+        }
+        parts.join(" · ")
     }
 
     /// Takes the line away.
     pub(crate) fn finish(&self) {
         self.bar.finish_and_clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_leaves_room_for_a_key_that_the_terminal_shows() {
+        let mut bar = SearchBar::new(true);
+        bar.rate = 123_456_789.0;
+        let show = |score| line_of(&bar, score, Some(Duration::from_secs(359_999)));
+        assert_eq!(show(None), "climbing · 99 h 59 min left · 123.5 M/s");
+        let long = show(Some(-1_234_567_890.123));
+        assert!(long.starts_with("-1234567890.123 · "), "{long}");
+        assert!(long.chars().count() < 76, "{long}");
+        assert!(line_of(&bar, None, None).contains(" so far"));
+    }
+
+    fn line_of(bar: &SearchBar, best: Option<f64>, left: Option<Duration>) -> String {
+        let seconds = Duration::from_secs;
+        bar.text(seconds(90_000), best.map(|best| (best, seconds(7))), left)
     }
 }

@@ -112,7 +112,8 @@ pub(crate) fn run(args: &ProveCommand, stop: &StopHandle) -> Result<(), Failure>
         }
     }
     let with_parameters = outputs.iter().any(Output::needs_parameters);
-    let best = network_for(table.data(), proof.dag(), 0.0, with_parameters)?;
+    let member = proof.request().class_of(proof.dag()).first_member();
+    let best = network_for(table.data(), &member, 0.0, with_parameters)?;
     for output in &outputs {
         output.write(&best, OutputOptions::default(), |warning| {
             messages.warn(output.path(), warning);

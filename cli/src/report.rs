@@ -1,15 +1,17 @@
 //! The result of a search: a report for people and JSON for scripts.
 
-use crate::terminal::Messages;
+use crate::edge_lines::{EDGES_SHOWN, edge_lines};
 use crate::units::{show_count, show_time};
 use rlbayes::coordination::View;
-use rlbayes::{Algorithm, Outcome, SearchRequest, StoppedBy};
-use rlbayes_common::elite::EliteRow;
+use rlbayes::{Algorithm, Found, Outcome, SearchRequest, StoppedBy};
 use rlbayes_common::graph::Dag;
+use rlbayes_common::ids::NodeIdx;
 use rlbayes_common::metrics::{StructureMetrics, compare};
 use rlbayes_common::score::LogScore;
 use rlbayes_common::search::Problem;
 use serde_json::json;
+use std::collections::BTreeSet;
+use std::fmt::Write;
 
 /// The network that was found beside the true one.
 #[derive(Clone, Copy, Debug)]
@@ -32,23 +34,28 @@ impl Comparison {
 pub(crate) fn as_json(
     request: &SearchRequest,
     view: &View,
-    best: &EliteRow,
+    found: &Found,
     comparison: Option<&Comparison>,
 ) -> serde_json::Value {
     let schema = request.table().data().schema();
     let name = |node| schema.variable(node).name();
-    let edges: Vec<[&str; 2]> = best
-        .structure
-        .edges()
-        .map(|(from, to)| [name(from), name(to)])
-        .collect();
+    let named = |(from, to)| [name(from), name(to)];
+    let edges: Vec<[&str; 2]> = found.dag.edges().map(named).collect();
+    let pairs = |pairs: &BTreeSet<(NodeIdx, NodeIdx)>| -> Vec<[&str; 2]> {
+        pairs.iter().copied().map(named).collect()
+    };
     let counters = view.counters;
     let threads: u32 = view.workers.iter().map(|worker| worker.threads).sum();
     let mut result = json!({
-        "score": best.score.value(),
+        "score": found.best.score.value(),
         "score_name": request.score_name(),
         "search": request.algorithm_name(),
         "edges": edges,
+        "edge_gains": found.gains,
+        "cpdag": {
+            "directed": pairs(found.class.directed()),
+            "undirected": pairs(found.class.undirected()),
+        },
         "evaluations": counters.evaluations,
         "computed": counters.computed,
         "iterations": counters.iterations,
@@ -84,36 +91,82 @@ pub(crate) fn metrics_json(metrics: &StructureMetrics) -> serde_json::Value {
     })
 }
 
-/// Prints what was found.
-pub(crate) fn report(outcome: &Outcome, comparison: Option<&Comparison>, messages: Messages) {
+/// How much of a result a report shows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shown {
+    /// All edges, since no file has them.
+    pub(crate) all_edges: bool,
+    /// The figures of the engine, too.
+    pub(crate) inner_figures: bool,
+}
+
+/// Returns what was found, for people: at most 80 columns, the network first.
+pub(crate) fn report(outcome: &Outcome, comparison: Option<&Comparison>, shown: Shown) -> String {
     let request = outcome.request();
-    messages.line(&format!(
-        "{} rows, {} variables, score {}, search {} ({} chains on {} threads, seed {})",
-        request.table().rows(),
-        request.table().data().nodes(),
-        request.score_name(),
-        request.algorithm_name(),
-        request.chains(),
-        request.threads(),
-        request.seed()
-    ));
-    messages.line(&format!("  score        {:.3}", outcome.score()));
+    let most = if shown.all_edges {
+        usize::MAX
+    } else {
+        EDGES_SHOWN
+    };
+    let mut text = edge_lines(&outcome.found_edges(), most);
+    let mut line = |name: &str, what: String| {
+        let _ = writeln!(text, "  {name:<11}  {what}");
+    };
+    let name = request.score_name();
+    line(
+        "score",
+        format!("{:.3} ({name}, natural logarithm)", outcome.score()),
+    );
     match outcome.gap() {
         _ if outcome.is_proven() => {
-            messages.line("  proven       no network scores higher on this table");
+            line("proven", "no network scores higher on this table".into());
         }
-        Some(gap) => messages.line(&format!(
-            "  bound        at most {gap:.3} nats below the best possible"
-        )),
+        Some(gap) => line(
+            "bound",
+            format!("at most {gap:.3} nats below the best possible"),
+        ),
         None => {}
     }
-    messages.line(&format!("  edges        {}", outcome.edges().len()));
-    messages.line(&format!(
-        "  found after  {} of {} (stopped by {})",
-        show_time(outcome.best_at()),
-        show_time(outcome.elapsed()),
-        outcome.stopped_by()
-    ));
+    let (found, all) = (show_time(outcome.best_at()), show_time(outcome.elapsed()));
+    let why = outcome.stopped_by();
+    line(
+        "found after",
+        format!("{found} of {all} (stopped by {why})"),
+    );
+    if let Some(Comparison {
+        metrics,
+        truth_score,
+    }) = comparison
+    {
+        line("truth", truth_beside(truth_score.value(), outcome.score()));
+        line(
+            "against it",
+            format!(
+                "directed F1 {:.3}, skeleton F1 {:.3}, AUC {:.3}, SHD of classes {}",
+                metrics.f1_directed, metrics.f1_skeleton, metrics.auc, metrics.shd_cpdag
+            ),
+        );
+    }
+    if shown.inner_figures {
+        for (name, what) in inner_figures(outcome) {
+            line(name, what);
+        }
+    }
+    text
+}
+
+/// Says how the true network scores, which need not be the best on few rows.
+fn truth_beside(truth: f64, found: f64) -> String {
+    let gap = found - truth;
+    if gap > 0.0 {
+        return format!("scores {truth:.3}; these rows favour what was found by {gap:.3}");
+    }
+    format!("scores {truth:.3}: {:.3} above what was found", -gap)
+}
+
+/// What the engine did, for those who ask with -v.
+fn inner_figures(outcome: &Outcome) -> Vec<(&'static str, String)> {
+    let request = outcome.request();
     let unit = match request.algorithm() {
         Algorithm::RlBayes(_) => "episodes",
         _ => "iterations",
@@ -125,28 +178,26 @@ pub(crate) fn report(outcome: &Outcome, comparison: Option<&Comparison>, message
         outcome.iterations(),
     ]
     .map(|count| show_count(count as f64));
-    messages.line(&format!(
-        "  work         {evaluations} local scores asked for, {computed} counted from the data, {steps} {unit}"
-    ));
+    let mut lines = vec![
+        (
+            "search",
+            format!(
+                "{}, {} chains on {} threads, seed {}",
+                request.algorithm_name(),
+                request.chains(),
+                request.threads(),
+                request.seed()
+            ),
+        ),
+        (
+            "work",
+            format!("{evaluations} local scores asked for, {computed} counted, {steps} {unit}"),
+        ),
+    ];
     if request.chains() > 1 {
-        messages.line(&format!(
-            "  elite pool   {} rows, diversity {:.3}",
-            outcome.view().pool_size,
-            outcome.view().diversity
-        ));
+        let view = outcome.view();
+        let pool = format!("{} rows, diversity {:.3}", view.pool_size, view.diversity);
+        lines.push(("elite pool", pool));
     }
-    if let Some(Comparison {
-        metrics,
-        truth_score,
-    }) = comparison
-    {
-        messages.line(&format!(
-            "  truth        scores {truth_score:.3}: {:.3} below the network found",
-            outcome.score() - truth_score.value()
-        ));
-        messages.line(&format!(
-            "  against it   directed F1 {:.3}, skeleton F1 {:.3}, AUC {:.3}, SHD of classes {}",
-            metrics.f1_directed, metrics.f1_skeleton, metrics.auc, metrics.shd_cpdag
-        ));
-    }
+    lines
 }

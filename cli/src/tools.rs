@@ -1,8 +1,9 @@
 //! The small commands around a network: score, compare, sample, fit, convert, check.
 
-use crate::args::{ScoreArgs, TableArgs, read_structure, shorten};
+use crate::args::{NameArgs, ScoreArgs, ShownAs, TableArgs, read_structure, shorten};
 use crate::failure::Failure;
 use crate::output::{Output, OutputOptions};
+use crate::provenance::ProvenanceNotes;
 use crate::report::metrics_json;
 use crate::terminal::{Messages, print, print_json};
 use crate::units::show_bytes;
@@ -12,8 +13,9 @@ use rlbayes::{Algorithm, Network, machine};
 use rlbayes_common::data::{sample, write_csv};
 use rlbayes_common::files::write_whole;
 use rlbayes_common::fit::fit;
+use rlbayes_common::graph::Cpdag;
 use rlbayes_common::ids::{NodeIdx, Seed};
-use rlbayes_common::io::read_network;
+use rlbayes_common::io::{read_document, read_network};
 use rlbayes_common::network::NetworkFile;
 use rlbayes_common::score::{LocalScore, ScoreSpec, Scorer, Scratch};
 use serde_json::json;
@@ -86,21 +88,46 @@ pub(crate) struct CompareCommand {
     truth: PathBuf,
     /// The learned network
     learned: PathBuf,
-    /// Prints JSON: f1_directed, auc, f1_skeleton, shd_cpdag
+    /// Prints JSON: f1_directed, auc, f1_skeleton, shd_cpdag, differences
     #[arg(long)]
     json: bool,
 }
 
 pub(crate) fn compare_networks(args: &CompareCommand) -> Result<(), Failure> {
     let read = |path| Network::read(path).map_err(Failure::input);
-    let metrics = read(&args.truth)?.compare(&read(&args.learned)?);
-    if args.json {
-        return print_json(&metrics_json(&metrics));
+    let (truth, learned) = (read(&args.truth)?, read(&args.learned)?);
+    let (true_nodes, nodes) = (truth.nodes(), learned.nodes());
+    if let (Some(first), Some(second)) = (true_nodes.first(), nodes.first())
+        && !true_nodes.iter().any(|name| nodes.contains(name))
+    {
+        return Err(Failure::input(format!(
+            "the networks have no node in common: {} has {first:?}, {} has {second:?}",
+            args.truth.display(),
+            args.learned.display()
+        )));
     }
-    print(&format!(
+    let metrics = truth.compare(&learned);
+    let differences = truth.class_differences(&learned);
+    if args.json {
+        let mut json = metrics_json(&metrics);
+        let pairs = differences.iter().map(|(one, two, [true_way, learned_way])| {
+            json!({ "nodes": [one, two], "truth": true_way, "learned": learned_way })
+        });
+        json["differences"] = pairs.collect();
+        return print_json(&json);
+    }
+    let mut text = format!(
         "directed F1  {:.4}\nAUC          {:.4}\nskeleton F1  {:.4}\nSHD (CPDAG)  {}\n",
         metrics.f1_directed, metrics.auc, metrics.f1_skeleton, metrics.shd_cpdag
-    ))
+    );
+    if !differences.is_empty() {
+        text += "\nWhat differs between the classes (true network | learned network):\n";
+    }
+    for (one, two, joined) in &differences {
+        let [truth, learned] = joined.map(|joined| if joined.is_empty() { "  " } else { joined });
+        let _ = writeln!(text, "  {truth} | {learned}  {one}, {two}");
+    }
+    print(&text)
 }
 
 /// Draws rows from a network.
@@ -109,7 +136,7 @@ pub(crate) fn compare_networks(args: &CompareCommand) -> Result<(), Failure> {
     after_long_help = "Example:\n  rlbayes sample data/networks/asia.bif --rows 5000 --seed 7 -o asia.csv"
 )]
 pub(crate) struct SampleCommand {
-    /// The network, with probabilities (BIF or XMLBIF)
+    /// The network, with probabilities (BIF, XMLBIF or JSON)
     network: PathBuf,
     /// How many rows
     #[arg(long, value_name = "N")]
@@ -125,7 +152,7 @@ pub(crate) struct SampleCommand {
 pub(crate) fn sample_rows(args: &SampleCommand) -> Result<(), Failure> {
     let NetworkFile::Parametrised(network) = read_network(&args.network).map_err(Failure::input)?
     else {
-        let what = "has no probabilities to sample from (expected BIF or XMLBIF)";
+        let what = "has no probabilities to sample from (expected BIF, XMLBIF or JSON with them)";
         return Err(Failure::file(&args.network, what));
     };
     let table = sample(&network, args.rows, Seed(args.seed)).map_err(Failure::input)?;
@@ -152,9 +179,8 @@ pub(crate) struct FitCommand {
     /// Number that is added to every count (0: maximum likelihood)
     #[arg(long, value_name = "ALPHA", default_value_t = 0.0)]
     alpha: f64,
-    /// BIF: maps names that other programs refuse, with the originals as comments
-    #[arg(long)]
-    portable_names: bool,
+    #[command(flatten)]
+    names: NameArgs,
     #[command(flatten)]
     table: TableArgs,
 }
@@ -162,13 +188,17 @@ pub(crate) struct FitCommand {
 pub(crate) fn fit_network(args: &FitCommand) -> Result<(), Failure> {
     let messages = Messages::new(false);
     let output = Output::new(&args.output)?;
+    if !output.needs_parameters() {
+        let what = "holds no probabilities (expected .bif, .xml, .bifxml or .json)";
+        return Err(Failure::file(&args.output, what));
+    }
     let table = args
         .table
         .load(&args.data, |warning| messages.warn(&args.data, warning))?;
     let dag = read_structure(&args.network, &table)?;
     let network = fit(table.data(), &dag, args.alpha).map_err(Failure::input)?;
     let options = OutputOptions {
-        portable_names: args.portable_names,
+        strict_names: args.names.strict_names,
         ..Default::default()
     };
     output.write(&NetworkFile::Parametrised(network), options, |warning| {
@@ -187,9 +217,11 @@ pub(crate) struct ConvertCommand {
     from: PathBuf,
     /// The file to write
     to: PathBuf,
-    /// BIF: maps names that other programs refuse, with the originals as comments
-    #[arg(long)]
-    portable_names: bool,
+    #[command(flatten)]
+    names: NameArgs,
+    /// Whether graphs and pictures show the network, or which edges of its class are compelled
+    #[arg(long = "as", value_enum, default_value_t = ShownAs::Dag)]
+    shown_as: ShownAs,
     /// SVG: draws only the neighbourhood of a node
     #[arg(long, value_name = "NODE")]
     around: Option<String>,
@@ -197,12 +229,18 @@ pub(crate) struct ConvertCommand {
 
 pub(crate) fn convert(args: &ConvertCommand) -> Result<(), Failure> {
     let messages = Messages::new(false);
-    let network = read_network(&args.from).map_err(Failure::input)?;
+    let read = read_document(&args.from).map_err(Failure::input)?;
+    let network = read.network;
     let output = Output::new(&args.to)?;
+    let provenance = ProvenanceNotes::read(read.provenance);
+    let class = Cpdag::of(network.named_dag().dag());
     let options = OutputOptions {
-        portable_names: args.portable_names,
+        strict_names: args.names.strict_names,
+        class: (args.shown_as == ShownAs::Cpdag).then_some(&class),
+        provenance: Some(&provenance),
         around: args.around.as_deref(),
         truth: None,
+        support: None,
     };
     output.write(&network, options, |warning| {
         messages.warn(output.path(), warning)

@@ -55,7 +55,8 @@
 //!
 //! Several networks can describe the same dependences; they form an equivalence class. With all
 //! scores but [`Score::K2`] they have equal scores, so the data cannot tell them apart: some edges
-//! of a result could as well point the other way. Nor is an edge a cause by itself.
+//! of a result could as well point the other way ([`FoundEdge::is_compelled`]). Nor is an edge a
+//! cause by itself.
 //!
 //! # The same result again
 //!
@@ -71,6 +72,7 @@
 
 pub mod algorithms;
 mod bootstrap;
+mod found;
 mod network;
 mod outcome;
 mod progress;
@@ -108,6 +110,9 @@ pub use bootstrap::{
     BootstrapSettings, MAX_REPLICATES, Replicate, RowsPerReplicate, Support,
 };
 pub use coordination::Cooperation;
+#[doc(hidden)]
+pub use found::Found;
+pub use found::FoundEdge;
 pub use network::{Fit, Network, NetworkUseError};
 pub use outcome::{Outcome, TracePoint};
 pub use progress::{Progress, StopHandle};

@@ -5,13 +5,13 @@ use crate::score::Score;
 use crate::table::Table;
 use rlbayes_common::data::sample;
 use rlbayes_common::fit::{FitError, fit};
-use rlbayes_common::graph::Dag;
+use rlbayes_common::graph::{Dag, Joined};
 use rlbayes_common::ids::{NodeIdx, Seed};
 use rlbayes_common::io::WriteOptions;
 use rlbayes_common::io::{
     Format, ReadError, UnknownEnding, WriteError, read_network, write_network,
 };
-use rlbayes_common::metrics::{StructureMetrics, compare};
+use rlbayes_common::metrics::{StructureMetrics, class_differences, compare};
 use rlbayes_common::network::{NamedDag, NetworkError, NetworkFile};
 use rlbayes_common::score::{LocalScore, ScoreSpecError, Scorer, Scratch};
 use std::collections::BTreeSet;
@@ -220,6 +220,34 @@ impl Network {
     /// are isolated in the other.
     #[must_use]
     pub fn compare(&self, learned: &Self) -> StructureMetrics {
+        let (_, truth, learned) = self.over_the_same_nodes(learned);
+        compare(&truth, &learned)
+    }
+
+    /// Returns the pairs of nodes that the equivalence classes of this network and of another join
+    /// differently, each with its names and how each of the two joins them (`->`, `<-`, `--`, or
+    /// nothing). What is only turned within its class is not among them: data cannot tell it apart.
+    #[must_use]
+    pub fn class_differences(&self, other: &Self) -> Vec<(String, String, [&'static str; 2])> {
+        let (names, first, second) = self.over_the_same_nodes(other);
+        let shown = |joined| match joined {
+            Joined::No => "",
+            Joined::Undirected => "--",
+            Joined::Forward => "->",
+            Joined::Backward => "<-",
+        };
+        let name = |node: NodeIdx| names[node.index()].to_owned();
+        let pairs = class_differences(&first, &second).into_iter();
+        pairs
+            .map(|pair| {
+                let joined = [shown(pair.first), shown(pair.second)];
+                (name(pair.lower), name(pair.higher), joined)
+            })
+            .collect()
+    }
+
+    /// Returns the names of both networks in order, and both graphs over them.
+    fn over_the_same_nodes<'n>(&'n self, learned: &'n Self) -> (Vec<&'n str>, Dag, Dag) {
         let names: BTreeSet<&str> = self.nodes().into_iter().chain(learned.nodes()).collect();
         let names: Vec<&str> = names.into_iter().collect();
         let placed = |network: &Self| {
@@ -232,7 +260,8 @@ impl Network {
             }
             dag
         };
-        compare(&placed(self), &placed(learned))
+        let (first, second) = (placed(self), placed(learned));
+        (names, first, second)
     }
 
     /// Gives the structure the node numbers of a table; variables that it lacks are isolated.

@@ -1,11 +1,11 @@
 //! What a search has found.
 
 use crate::coordination::{State, View};
+use crate::found::{Found, FoundEdge};
 use crate::network::{Fit, Network, NetworkUseError};
 use crate::proof::Proof;
 use crate::request::SearchRequest;
 use rlbayes_common::elite::EliteRow;
-use rlbayes_common::graph::Dag;
 use rlbayes_common::search::{Problem, StoppedBy};
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -15,8 +15,7 @@ use std::time::Duration;
 #[derive(Clone, Debug)]
 pub struct Outcome {
     request: SearchRequest,
-    best: EliteRow,
-    dag: Dag,
+    found: Found,
     pool: Vec<EliteRow>,
     stopped_by: StoppedBy,
     ended_before: bool,
@@ -42,17 +41,16 @@ impl Outcome {
         state: State,
         ended_before: bool,
     ) -> Self {
-        let start = || (request.start_row(problem), problem.start().clone());
-        let found = state
-            .best()
-            .and_then(|row| Some((row.clone(), row.structure.to_dag().ok()?)));
-        let (best, dag) = found.unwrap_or_else(start);
+        let best = state.best().and_then(|row| Found::new(problem, row).ok());
+        let found = best.unwrap_or_else(|| {
+            let score = request.start_row(problem).score;
+            Found::of(problem, problem.start(), score)
+        });
         let mut pool: Vec<EliteRow> = state.pool().rows().into_iter().cloned().collect();
         pool.sort_by_key(|row| Reverse(row.score));
         Self {
             request: request.clone(),
-            best,
-            dag,
+            found,
             pool,
             stopped_by: state.stopped_by().unwrap_or(StoppedBy::Stop),
             ended_before,
@@ -90,16 +88,32 @@ impl Outcome {
     /// Returns the score of the best network.
     #[must_use]
     pub fn score(&self) -> f64 {
-        self.best.score.value()
+        self.found.best.score.value()
     }
 
-    /// Returns the edges (from, to) of the best network, ordered by child, then parent.
+    /// Returns the edges (from, to) of the best network, ordered by child, then parent. Of its
+    /// equivalence class it is the canonical member: the same class gives the same edges, whatever
+    /// the threads and the seed.
     #[must_use]
     pub fn edges(&self) -> Vec<(&str, &str)> {
+        let edges = self.found_edges();
+        edges.iter().map(|edge| (edge.from, edge.to)).collect()
+    }
+
+    /// Returns the edges of the best network in the same order, each with what it is worth and with
+    /// whether its direction is compelled.
+    #[must_use]
+    pub fn found_edges(&self) -> Vec<FoundEdge<'_>> {
         let schema = self.request.table().data().schema();
-        let edges = self.dag.edges();
+        let name = |node| schema.variable(node).name();
+        let edges = self.found.dag.edges().zip(&self.found.gains);
         edges
-            .map(|(from, to)| (schema.variable(from).name(), schema.variable(to).name()))
+            .map(|((from, to), &gain)| FoundEdge {
+                from: name(from),
+                to: name(to),
+                is_compelled: self.found.is_compelled(from, to),
+                gain,
+            })
             .collect()
     }
 
@@ -114,11 +128,11 @@ impl Outcome {
     /// Returns the best network without probabilities.
     #[must_use]
     pub fn structure(&self) -> Network {
-        Network::of(self.request.table(), self.dag.clone())
+        Network::of(self.request.table(), self.found.dag.clone())
     }
 
     /// Returns the networks of the elite pool with their scores, best first: what the chains of the
-    /// search found besides.
+    /// search found besides, each as the canonical member of its class.
     #[must_use]
     pub fn pool(&self) -> Vec<(f64, Network)> {
         let table = self.request.table();
@@ -126,7 +140,8 @@ impl Outcome {
             .iter()
             .filter_map(|row| {
                 let dag = row.structure.to_dag().ok()?;
-                Some((row.score.value(), Network::of(table, dag)))
+                let member = self.request.class_of(&dag).first_member();
+                Some((row.score.value(), Network::of(table, member)))
             })
             .collect()
     }
@@ -192,11 +207,11 @@ impl Outcome {
         &self.request
     }
 
-    /// Returns the best row.
+    /// Returns the best network as results show it.
     #[doc(hidden)]
     #[must_use]
-    pub fn best(&self) -> &EliteRow {
-        &self.best
+    pub fn found(&self) -> &Found {
+        &self.found
     }
 
     /// Returns the search as a status shows it.

@@ -12,6 +12,8 @@ use std::time::Duration;
 pub struct Progress {
     /// Time spent searching, earlier runs of the same state folder included.
     pub elapsed: Duration,
+    /// Of that, the time that earlier runs of the same state folder spent.
+    pub earlier: Duration,
     /// The best score so far; none before the first network is scored.
     pub best_score: Option<f64>,
     /// When it was found, in time spent searching.
@@ -31,7 +33,12 @@ pub struct Progress {
 }
 
 impl Progress {
-    pub(crate) fn of(state: &State, problem: &Problem, now: Duration, improved: bool) -> Self {
+    pub(crate) fn of(
+        state: &State,
+        problem: &Problem,
+        (now, earlier): (Duration, Duration),
+        improved: bool,
+    ) -> Self {
         let spent: Spent = state.spent(now);
         let best_at = spent.best.map_or(Duration::ZERO, |(_, at, _)| at);
         let [_, vectors] = problem.cache_statistics();
@@ -40,6 +47,7 @@ impl Progress {
         let cache_hit_rate = vectors.hits as f64 / lookups.max(1) as f64;
         Self {
             elapsed: spent.time,
+            earlier,
             best_score: spent.best.map(|(score, _, _)| score.value()),
             best_at,
             improved,

@@ -12,10 +12,10 @@ use crate::settings::{Proving, Runners, SearchSettings};
 use crate::table::Table;
 use rlbayes_common::elite::{EliteRow, Keying, Structure};
 use rlbayes_common::exchange::SearchDescription;
-use rlbayes_common::graph::{Dag, EdgeError};
+use rlbayes_common::graph::{Cpdag, Dag, EdgeError};
 use rlbayes_common::ids::{NodeIdx, Seed};
 use rlbayes_common::proof::Prover;
-use rlbayes_common::score::{LogScore, ScoreSpec, ScoreSpecError, Scorer};
+use rlbayes_common::score::{LogScore, ScoreName, ScoreSpec, ScoreSpecError, Scorer};
 use rlbayes_common::search::{
     Budget, ConstraintError, Constraints, Evaluator, NamedConstraints, ParamError, Problem,
     SearchSpec,
@@ -482,6 +482,42 @@ impl SearchRequest {
             target: self.budget.target,
             exchange_every: self.exchange_every(),
         }
+    }
+
+    /// Returns what a score depends on besides the table, by name: the score, its parameters where
+    /// they are not the usual ones, and how many constraints there are.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn score_settings(&self) -> Vec<(&'static str, String)> {
+        let mut settings = vec![("score_name", self.score_name().to_owned())];
+        if self.score.name() == ScoreName::Bdeu {
+            settings.push(("ess", self.score.ess().to_string()));
+        }
+        if self.score.penalty_scale().to_bits() != 1.0_f64.to_bits() {
+            settings.push(("penalty_scale", self.score.penalty_scale().to_string()));
+        }
+        for (name, count) in [
+            ("required_edges", self.named.required.len()),
+            ("forbidden_edges", self.named.forbidden.len()),
+            ("tiers", self.named.tiers.len()),
+        ] {
+            if count > 0 {
+                settings.push((name, count.to_string()));
+            }
+        }
+        if let Some(most) = self.named.max_parents {
+            settings.push(("max_parents", most.to_string()));
+        }
+        settings
+    }
+
+    /// Returns the networks that a network of this search stands for: those of its class that keep
+    /// the constraints.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn class_of(&self, dag: &Dag) -> Cpdag {
+        let is_score_equivalent = self.score.name().is_score_equivalent();
+        self.constraints.class_of(dag, is_score_equivalent)
     }
 
     /// Returns the start network with its score: the result of a budget too small for anything else.

@@ -88,6 +88,7 @@ pub(crate) fn run(request: &SearchRequest, options: RunOptions<'_>) -> Result<Ou
     .map_err(RunError::Thread)?;
     let run = Run {
         request,
+        earlier: state.spent(Duration::ZERO).time,
         // To the state machine this process is a new one: its chains count up from here.
         incarnation: Incarnation(1 + state.counters().evaluations),
         worker: WorkerId::default(),
@@ -117,6 +118,8 @@ pub(crate) fn run(request: &SearchRequest, options: RunOptions<'_>) -> Result<Ou
 /// A run under way.
 struct Run<'a> {
     request: &'a SearchRequest,
+    /// Time that earlier runs of the same state folder spent.
+    earlier: Duration,
     incarnation: Incarnation,
     worker: WorkerId,
     state: State,
@@ -150,6 +153,9 @@ impl Run<'_> {
         stop: &StopHandle,
         watch: &mut dyn FnMut(&Progress),
     ) -> (State, Option<Proof>) {
+        if !self.earlier.is_zero() {
+            watch(&self.progress(Duration::ZERO, false));
+        }
         self.join();
         self.start_prover();
         let mut interrupted = false;
@@ -183,12 +189,7 @@ impl Run<'_> {
             self.answer(&answered);
             if improved || now.saturating_sub(self.shown_at) >= SHOW_EVERY {
                 self.shown_at = now;
-                watch(&Progress::of(
-                    &self.state,
-                    &self.maker.problem,
-                    now,
-                    improved,
-                ));
+                watch(&self.progress(now, improved));
             }
             if !is_open || self.is_over() {
                 break;
@@ -200,8 +201,13 @@ impl Run<'_> {
         }
         self.leave();
         let now = self.begun.elapsed();
-        watch(&Progress::of(&self.state, &self.maker.problem, now, false));
+        watch(&self.progress(now, false));
         (self.state, self.proof)
+    }
+
+    fn progress(&self, now: Duration, improved: bool) -> Progress {
+        let times = (now, self.earlier);
+        Progress::of(&self.state, &self.maker.problem, times, improved)
     }
 
     /// Starts the prover where the search is to have one. A search can do without.

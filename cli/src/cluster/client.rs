@@ -4,10 +4,11 @@ use super::connect::{ConnectArgs, failed};
 use super::{block_on, heartbeat_file};
 use crate::failure::Failure;
 use crate::output::{Output, OutputOptions};
+use crate::provenance::ProvenanceNotes;
 use crate::terminal::{Messages, print, print_json};
 use crate::units::{show_bytes, show_count, show_time};
 use clap::Args;
-use rlbayes_common::io::{Format, parse_network};
+use rlbayes_common::io::{Format, parse_document};
 use rlbayes_coordinator::status::to_json;
 use rlbayes_proto::v1;
 use std::fmt::Write;
@@ -166,11 +167,16 @@ pub(crate) fn result(args: &ResultArgs) -> Result<(), Failure> {
         call.await
             .map_err(|status: tonic::Status| failed(url, &status))
     })?;
-    let network = parse_network(Some(Format::Bif), &bif)
+    let read = parse_document(Some(Format::Bif), &bif)
         .map_err(|error| Failure::input(format!("{url}: {error}")))?;
+    let provenance = ProvenanceNotes::read(read.provenance);
+    let options = OutputOptions {
+        provenance: Some(&provenance),
+        ..OutputOptions::default()
+    };
     let messages = Messages::new(false);
     for output in &outputs {
-        output.write(&network, OutputOptions::default(), |warning| {
+        output.write(&read.network, options, |warning| {
             messages.warn(output.path(), warning);
         })?;
         messages.line(&format!("written      {}", output.path().display()));

@@ -3,11 +3,12 @@
 //! coordinator never waits for it.
 
 use crate::output::{Output, OutputOptions, network_for};
+use crate::provenance::{ProvenanceNotes, about};
 use crate::report::{Comparison, as_json};
 use crate::terminal::Messages;
 use bytes::Bytes;
-use rlbayes::SearchRequest;
 use rlbayes::coordination::View;
+use rlbayes::{Found, SearchRequest};
 use rlbayes_common::files::write_whole;
 use rlbayes_common::graph::Dag;
 use rlbayes_common::io::{Format, WriteOptions, write_network};
@@ -74,20 +75,31 @@ impl ResultWriter {
             Some(row) => row.clone(),
             None => self.request.start_row(&self.problem),
         };
-        let dag = best.structure.to_dag().map_err(|error| error.to_string())?;
+        let found = Found::new(&self.problem, &best).map_err(|error| error.to_string())?;
         let comparison = self.truth.as_ref();
-        let comparison = comparison.map(|truth| Comparison::new(&self.problem, truth, &dag));
-        let json = as_json(&self.request, view, &best, comparison.as_ref());
+        let comparison = comparison.map(|truth| Comparison::new(&self.problem, truth, &found.dag));
+        let json = as_json(&self.request, view, &found, comparison.as_ref());
         let json = format!("{json:#}\n");
-        let network = network_for(self.request.table().data(), &dag, 0.0, true)
+        let network = network_for(self.request.table().data(), &found.dag, 0.0, true)
             .map_err(|failure| format!("the network could not be fitted: {failure}"))?;
-        let bif = write_network(Format::Bif, &network, &WriteOptions::default());
+        let score = found.best.score.value();
+        let provenance = ProvenanceNotes::read(about(&self.request, score, 0.0));
+        let options = OutputOptions {
+            class: Some(&found.class),
+            provenance: Some(&provenance),
+            ..OutputOptions::default()
+        };
+        let plain = WriteOptions {
+            provenance: Some(provenance.of(Format::Bif)),
+            ..WriteOptions::default()
+        };
+        let bif = write_network(Format::Bif, &network, &plain);
         self.publish.send_replace(Some(Arc::new(ResultFiles {
             json: json.clone(),
             bif: Bytes::from(bif.unwrap_or_default()),
         })));
         for output in &self.outputs {
-            let written = output.write(&network, OutputOptions::default(), |_| {});
+            let written = output.write(&network, options, |_| {});
             written.map_err(|failure| failure.to_string())?;
         }
         if let Some(path) = &self.json {

@@ -21,6 +21,7 @@ mod json;
 mod limits;
 mod lockstep;
 mod prove;
+mod report;
 mod resume;
 mod scores;
 mod security;

@@ -3,10 +3,13 @@
 
 use super::error::{ReadError, WriteError};
 use super::format::Format;
+use super::provenance::Provenance;
 use super::svg::Around;
 use super::{adjacency, bif, dot, edge_list, graphml, json, model_string, svg, text, xmlbif};
 use crate::data::{Source, SourceError};
+use crate::graph::Cpdag;
 use crate::network::{NamedDag, Network, NetworkFile};
+use crate::support::SupportTable;
 use std::io::{Cursor, Read};
 use std::path::Path;
 
@@ -16,12 +19,47 @@ pub const MAX_NETWORK_BYTES: usize = 256 << 20;
 /// How a network is written; formats ignore what does not concern them.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WriteOptions<'a> {
-    /// BIF: replace names that other programs refuse, and keep the originals in comments.
-    pub portable_names: bool,
+    /// BIF: keep all names and refuse those that the format cannot hold, instead of replacing what
+    /// other programs refuse (with the originals in comments).
+    pub strict_names: bool,
+    /// The class that the network stands for: graphs and pictures show which edges may point either
+    /// way, and JSON lists them.
+    pub class: Option<&'a Cpdag>,
+    /// DOT and GraphML: the support of edges, as an attribute `strength`.
+    pub support: Option<&'a SupportTable>,
+    /// Where the network comes from, for the formats that hold probabilities.
+    pub provenance: Option<&'a Provenance>,
     /// SVG: draw the neighbourhood of a node only.
     pub around: Option<Around<'a>>,
     /// SVG: show which edges this network does not have, and which it lacks.
     pub truth: Option<&'a NamedDag>,
+}
+
+/// What a network file holds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Document {
+    /// The network.
+    pub network: NetworkFile,
+    /// Where it comes from, if the file says so.
+    pub provenance: Provenance,
+}
+
+impl From<NamedDag> for Document {
+    fn from(named: NamedDag) -> Self {
+        Self {
+            network: NetworkFile::Structure(named),
+            provenance: Provenance::default(),
+        }
+    }
+}
+
+impl From<(Network, Provenance)> for Document {
+    fn from((network, provenance): (Network, Provenance)) -> Self {
+        Self {
+            network: NetworkFile::Parametrised(network),
+            provenance,
+        }
+    }
 }
 
 /// Reads a network from a file, gzipped or not; the format follows from the ending, or else from the content.
@@ -29,6 +67,14 @@ pub struct WriteOptions<'a> {
 /// # Errors
 /// If the file can't be read, is too large, or holds no network.
 pub fn read_network(path: impl AsRef<Path>) -> Result<NetworkFile, ReadError> {
+    read_document(path).map(|document| document.network)
+}
+
+/// Reads a network with what its file says about where it comes from.
+///
+/// # Errors
+/// If the file can't be read, is too large, or holds no network.
+pub fn read_document(path: impl AsRef<Path>) -> Result<Document, ReadError> {
     let path = path.as_ref();
     let read = || {
         let source = Source::open_within(path, MAX_NETWORK_BYTES as u64)?;
@@ -45,6 +91,14 @@ pub fn read_network(path: impl AsRef<Path>) -> Result<NetworkFile, ReadError> {
 /// # Errors
 /// If the bytes are too many once decompressed, or hold no network.
 pub fn parse_network(format: Option<Format>, bytes: &[u8]) -> Result<NetworkFile, ReadError> {
+    parse_document(format, bytes).map(|document| document.network)
+}
+
+/// Reads a network from bytes, with what they say about where it comes from.
+///
+/// # Errors
+/// If the bytes are too many once decompressed, or hold no network.
+pub fn parse_document(format: Option<Format>, bytes: &[u8]) -> Result<Document, ReadError> {
     let source = Source::from_reader(Cursor::new(bytes.to_vec()), MAX_NETWORK_BYTES as u64)?;
     parse_plain(format, &read_all(source)?)
 }
@@ -55,21 +109,19 @@ fn read_all(mut source: Source) -> Result<Vec<u8>, ReadError> {
     Ok(bytes)
 }
 
-fn parse_plain(format: Option<Format>, bytes: &[u8]) -> Result<NetworkFile, ReadError> {
+fn parse_plain(format: Option<Format>, bytes: &[u8]) -> Result<Document, ReadError> {
     let text = text::decode(bytes)?;
     match format
         .or_else(|| Format::sniff(text))
         .ok_or(ReadError::UnknownFormat)?
     {
-        Format::Bif => bif::read(text).map(NetworkFile::Parametrised),
-        Format::XmlBif => xmlbif::read(text).map(NetworkFile::Parametrised),
-        Format::Json => json::read(text).map(NetworkFile::Structure),
-        Format::Csv if adjacency::looks_like_one(text) => {
-            adjacency::read(text).map(NetworkFile::Structure)
-        }
-        Format::Csv => edge_list::read(text).map(NetworkFile::Structure),
-        Format::Adjacency => adjacency::read(text).map(NetworkFile::Structure),
-        Format::ModelString => model_string::read(text).map(NetworkFile::Structure),
+        Format::Bif => bif::read(text).map(Document::from),
+        Format::XmlBif => xmlbif::read(text).map(Document::from),
+        Format::Json => json::read(text),
+        Format::Csv if adjacency::looks_like_one(text) => adjacency::read(text).map(Document::from),
+        Format::Csv => edge_list::read(text).map(Document::from),
+        Format::Adjacency => adjacency::read(text).map(Document::from),
+        Format::ModelString => model_string::read(text).map(Document::from),
         format @ (Format::Dot | Format::GraphMl | Format::Svg) => Err(ReadError::WriteOnly(format)),
     }
 }
@@ -91,13 +143,18 @@ pub fn write_network(
         }
     };
     let text = match format {
-        Format::Bif => bif::write(parametrised()?, options.portable_names)?,
-        Format::XmlBif => xmlbif::write(parametrised()?)?,
-        Format::Dot => dot::write(&network.named_dag()),
-        Format::GraphMl => graphml::write(&network.named_dag())?,
-        Format::Json => json::write(network),
-        Format::Svg => svg::write(&network.named_dag(), options.around, options.truth)?,
-        Format::Csv => edge_list::write(&network.named_dag()),
+        Format::Bif => bif::write(parametrised()?, options.strict_names, options.provenance)?,
+        Format::XmlBif => xmlbif::write(parametrised()?, options.provenance)?,
+        Format::Dot => dot::write(&network.named_dag(), options.class, options.support),
+        Format::GraphMl => graphml::write(&network.named_dag(), options.class, options.support)?,
+        Format::Json => json::write(network, options.class, options.provenance),
+        Format::Svg => svg::write(
+            &network.named_dag(),
+            options.around,
+            options.truth,
+            options.class,
+        )?,
+        Format::Csv => edge_list::write(&network.named_dag(), options.class),
         Format::Adjacency => return Err(WriteError::ReadOnly(format)),
         Format::ModelString => model_string::write(&network.named_dag())?,
     };

@@ -3,19 +3,36 @@
 use super::error::WriteError;
 use super::format::Format;
 use super::xmlbif::{escape, forbidden};
+use crate::graph::{Cpdag, Joined};
 use crate::ids::NodeIdx;
 use crate::network::NamedDag;
+use crate::support::SupportTable;
 
-/// Writes a structure.
-pub(super) fn write(network: &NamedDag) -> Result<String, WriteError> {
+/// Writes a structure; with a class, edges that may point either way are undirected; with their
+/// support, edges have `strength` as data.
+pub(super) fn write(
+    network: &NamedDag,
+    class: Option<&Cpdag>,
+    support: Option<&SupportTable>,
+) -> Result<String, WriteError> {
     let mut text = String::from(HEADER);
+    if support.is_some() {
+        text += STRENGTH;
+    }
+    text += GRAPH;
     for node in NodeIdx::all(network.names().len()) {
         let name = network.name(node);
         let escaped = escape(name).ok_or_else(|| forbidden(Format::GraphMl, name))?;
         text += &format!("    <node id=\"n{node}\"><data key=\"name\">{escaped}</data></node>\n");
     }
     for (from, to) in network.dag().edges() {
-        text += &format!("    <edge source=\"n{from}\" target=\"n{to}\"/>\n");
+        let is_free = class.is_some_and(|class| class.joined(from, to) == Joined::Undirected);
+        let undirected = if is_free { " directed=\"false\"" } else { "" };
+        let end = match support.map(|support| support.pair(from, to).strength()) {
+            Some(strength) => format!("><data key=\"strength\">{strength}</data></edge>"),
+            None => "/>".to_owned(),
+        };
+        text += &format!("    <edge source=\"n{from}\" target=\"n{to}\"{undirected}{end}\n");
     }
     text += "  </graph>\n</graphml>\n";
     Ok(text)
@@ -24,8 +41,10 @@ pub(super) fn write(network: &NamedDag) -> Result<String, WriteError> {
 const HEADER: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>
 <graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\">
   <key id=\"name\" for=\"node\" attr.name=\"name\" attr.type=\"string\"/>
-  <graph edgedefault=\"directed\">
 ";
+const STRENGTH: &str =
+    "  <key id=\"strength\" for=\"edge\" attr.name=\"strength\" attr.type=\"double\"/>\n";
+const GRAPH: &str = "  <graph edgedefault=\"directed\">\n";
 
 #[cfg(test)]
 mod tests {
@@ -34,7 +53,12 @@ mod tests {
     #[test]
     fn names_are_data_of_numbered_nodes() {
         let network = NamedDag::new(vec!["<b>".into(), "a".into()], [("a", "<b>")]).unwrap();
-        let text = write(&network).unwrap();
+        let text = write(&network, None, None).unwrap();
+        let free = write(&network, Some(&Cpdag::of(network.dag())), None).unwrap();
+        assert!(
+            free.contains("target=\"n0\" directed=\"false\"/>"),
+            "{free}"
+        );
         assert!(
             text.contains("<data key=\"name\">&lt;b&gt;</data>"),
             "{text}"
@@ -44,6 +68,11 @@ mod tests {
             "{text}"
         );
         let odd = NamedDag::new(vec!["\u{1}".into()], Vec::<(&str, &str)>::new()).unwrap();
-        assert!(write(&odd).unwrap_err().to_string().contains("\\u{1}"));
+        assert!(
+            write(&odd, None, None)
+                .unwrap_err()
+                .to_string()
+                .contains("\\u{1}")
+        );
     }
 }

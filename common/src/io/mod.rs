@@ -8,6 +8,7 @@ mod assemble;
 mod bif;
 mod csv_lines;
 mod dot;
+mod edge_columns;
 mod edge_list;
 mod error;
 mod file;
@@ -16,6 +17,7 @@ mod graphml;
 mod json;
 mod model_string;
 mod name_lists;
+mod provenance;
 mod support;
 mod svg;
 mod text;
@@ -27,9 +29,13 @@ mod test_networks;
 pub use assemble::ContentError;
 pub use bif::{PortabilityWarning, portability_warnings};
 pub use error::{ReadError, WriteError};
-pub use file::{MAX_NETWORK_BYTES, WriteOptions, parse_network, read_network, write_network};
+pub use file::{
+    Document, MAX_NETWORK_BYTES, WriteOptions, parse_document, parse_network, read_document,
+    read_network, write_network,
+};
 pub use format::{Format, UnknownEnding};
-pub use name_lists::parse_name_lists;
+pub use name_lists::{parse_edge_lists, parse_name_lists};
+pub use provenance::Provenance;
 pub use support::{SupportPicture, support_csv, support_dot, support_graphml, support_json};
 pub use svg::{Around, MAX_DRAWN_NODES, draw_support};
 #[cfg(test)]

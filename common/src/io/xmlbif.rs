@@ -5,6 +5,7 @@
 use super::assemble::{ContentError, Declared, DeclaredTable, DeclaredVariable, assemble};
 use super::error::{ReadError, WriteError};
 use super::format::Format;
+use super::provenance::Provenance;
 use super::text::{excerpt, line_of};
 use crate::ids::NodeIdx;
 use crate::network::Network;
@@ -12,7 +13,7 @@ use quick_xml::Reader;
 use quick_xml::events::{BytesRef, BytesStart, Event};
 
 /// Reads a network.
-pub(super) fn read(text: &str) -> Result<Network, ReadError> {
+pub(super) fn read(text: &str) -> Result<(Network, Provenance), ReadError> {
     let mut reader = Reader::from_str(text);
     let mut parser = Parser::default();
     loop {
@@ -115,6 +116,7 @@ struct Parser {
     content: Content,
     variables: Vec<DeclaredVariable>,
     definitions: Vec<Definition>,
+    provenance: Provenance,
     saw_network: bool,
     counted: usize,
     line: usize,
@@ -129,6 +131,7 @@ enum Element {
     For,
     Given,
     Table,
+    Property,
     Other,
 }
 
@@ -167,6 +170,7 @@ impl Parser {
                 });
                 Element::Definition
             }
+            ("PROPERTY", Element::Other) => Element::Property,
             ("NAME", Element::Variable) => Element::Name,
             ("OUTCOME" | "VALUE", Element::Variable) => Element::Outcome,
             ("FOR", Element::Definition) => Element::For,
@@ -174,7 +178,12 @@ impl Parser {
             ("TABLE", Element::Definition) => Element::Table,
             (
                 _,
-                Element::Name | Element::Outcome | Element::For | Element::Given | Element::Table,
+                Element::Name
+                | Element::Outcome
+                | Element::For
+                | Element::Given
+                | Element::Table
+                | Element::Property,
             ) => {
                 return Err(self.syntax("text only", &name));
             }
@@ -192,6 +201,14 @@ impl Parser {
             self.variables.last_mut(),
             self.definitions.last_mut(),
         ) {
+            (Some(Element::Property), _, _) => {
+                let fact = content
+                    .strip_prefix(PROPERTY)
+                    .and_then(|fact| fact.split_once(" = "));
+                if let Some((name, text)) = fact {
+                    self.provenance.add(name, text);
+                }
+            }
             (Some(Element::Name), Some(variable), _) => variable.name = content,
             (Some(Element::Outcome), Some(variable), _) => variable.states.push(content),
             (Some(Element::For), _, Some(definition)) => {
@@ -224,7 +241,7 @@ impl Parser {
         }
     }
 
-    fn finish(self) -> Result<Network, ReadError> {
+    fn finish(self) -> Result<(Network, Provenance), ReadError> {
         if !self.path.is_empty() {
             return Err(self.syntax("the end of every element", "the end of the file"));
         }
@@ -255,14 +272,26 @@ impl Parser {
                 line,
             });
         }
-        assemble(&declared, tables)
+        Ok((assemble(&declared, tables)?, self.provenance))
     }
 }
 
+/// How the properties of ours that hold provenance begin.
+const PROPERTY: &str = "rlbayes.";
+
 /// Writes a network.
-pub(super) fn write(network: &Network) -> Result<String, WriteError> {
+pub(super) fn write(
+    network: &Network,
+    provenance: Option<&Provenance>,
+) -> Result<String, WriteError> {
     let schema = network.schema();
     let mut text = String::from(HEADER);
+    for (name, fact) in provenance.into_iter().flat_map(Provenance::facts) {
+        // What XML forbids is left out: a fact is a note.
+        if let Some(fact) = escape(&format!("{PROPERTY}{name} = {fact}")) {
+            text += &format!("<PROPERTY>{fact}</PROPERTY>\n");
+        }
+    }
     let mut names = Vec::with_capacity(schema.len());
     for variable in schema.variables() {
         let name =

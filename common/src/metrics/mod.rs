@@ -2,4 +2,4 @@
 
 mod structure;
 
-pub use structure::{StructureMetrics, compare};
+pub use structure::{ClassDifference, StructureMetrics, class_differences, compare};

@@ -1,6 +1,6 @@
 //! How close a learned structure is to the true one: directed edges, skeleton, equivalence class.
 
-use crate::graph::{Cpdag, Dag};
+use crate::graph::{Cpdag, Dag, Joined};
 use crate::ids::NodeIdx;
 
 /// Comparison of a learned network with the true one over the same nodes.
@@ -53,7 +53,7 @@ pub fn compare(truth: &Dag, learned: &Dag) -> StructureMetrics {
         f1_directed: f1(right, true_edges, found_edges),
         auc,
         f1_skeleton: f1(right_skeleton, true_edges, found_edges),
-        shd_cpdag: shd(&Cpdag::of(truth), &Cpdag::of(learned)),
+        shd_cpdag: class_differences(truth, learned).len(),
     }
 }
 
@@ -74,7 +74,27 @@ fn share(part: usize, whole: usize, of_nothing: f64) -> f64 {
     share
 }
 
-fn shd(a: &Cpdag, b: &Cpdag) -> usize {
+/// How a pair of nodes is joined in the classes of two networks that differ there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClassDifference {
+    /// The lower node.
+    pub lower: NodeIdx,
+    /// The higher node.
+    pub higher: NodeIdx,
+    /// How the first network's class joins them, seen from the lower one.
+    pub first: Joined,
+    /// How the second one's does.
+    pub second: Joined,
+}
+
+/// Returns the pairs of nodes that the classes of two networks over the same nodes join differently,
+/// in order. What is only turned within its class is not among them.
+#[must_use]
+pub fn class_differences(first: &Dag, second: &Dag) -> Vec<ClassDifference> {
+    differences(&Cpdag::of(first), &Cpdag::of(second))
+}
+
+fn differences(a: &Cpdag, b: &Cpdag) -> Vec<ClassDifference> {
     let pair = |&(from, to): &(NodeIdx, NodeIdx)| (from.min(to), from.max(to));
     let pairs: std::collections::BTreeSet<_> = a
         .directed()
@@ -84,10 +104,13 @@ fn shd(a: &Cpdag, b: &Cpdag) -> usize {
         .chain(b.undirected())
         .map(pair)
         .collect();
-    pairs
-        .into_iter()
-        .filter(|&(x, y)| a.joined(x, y) != b.joined(x, y))
-        .count()
+    let pairs = pairs.into_iter().map(|(lower, higher)| ClassDifference {
+        lower,
+        higher,
+        first: a.joined(lower, higher),
+        second: b.joined(lower, higher),
+    });
+    pairs.filter(|pair| pair.first != pair.second).collect()
 }
 
 #[cfg(test)]

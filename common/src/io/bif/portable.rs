@@ -7,11 +7,14 @@
 //! // rlbayes:variable v_2_ "2°"
 //! // rlbayes:state v_2_ _5 "<5"
 //! ```
+//!
+//! Comments hold the provenance too: `// rlbayes:about table "survey"`.
 
 use super::write::trips_pgmpy;
 use crate::data::Schema;
 use crate::io::assemble::Declared;
 use crate::io::error::ReadError;
+use crate::io::provenance::Provenance;
 use crate::io::text::excerpt;
 use crate::network::Network;
 use std::collections::{BTreeMap, BTreeSet};
@@ -148,6 +151,14 @@ impl PortableNames {
 const MARKER: &str = "rlbayes:";
 const VARIABLE: &str = "rlbayes:variable";
 const STATE: &str = "rlbayes:state";
+const ABOUT: &str = "rlbayes:about";
+
+/// Writes provenance as comment lines.
+pub(super) fn about(provenance: &Provenance) -> String {
+    let facts = provenance.facts();
+    let lines = facts.map(|(name, text)| format!("// {ABOUT} {name} {}\n", quote(text)));
+    lines.collect()
+}
 
 /// Replaces names that do not fit; the results differ even if case does not count, since pgmpy
 /// takes `A` and `a` for one variable.
@@ -208,6 +219,7 @@ fn quote(name: &str) -> String {
 pub(super) struct Originals {
     variables: BTreeMap<String, String>,
     states: BTreeMap<(String, String), String>,
+    pub(super) provenance: Provenance,
 }
 
 impl Originals {
@@ -222,7 +234,7 @@ impl Originals {
                 continue;
             };
             if note.starts_with(MARKER) && originals.add(note).is_none() {
-                let expected = "a comment `rlbayes:variable NAME \"original\"` or `rlbayes:state VARIABLE NAME \"original\"`";
+                let expected = "a comment `rlbayes:variable NAME \"original\"`, `rlbayes:state VARIABLE NAME \"original\"` or `rlbayes:about NAME \"text\"`";
                 return Err(ReadError::Syntax {
                     line: number + 1,
                     expected,
@@ -245,6 +257,10 @@ impl Originals {
                 let (state, rest) = rest.split_once(' ')?;
                 let key = (variable.to_owned(), state.to_owned());
                 self.states.insert(key, serde_json::from_str(rest).ok()?);
+            }
+            ABOUT => {
+                let text: String = serde_json::from_str(rest).ok()?;
+                self.provenance.add(variable, text);
             }
             _ => return None,
         }

@@ -6,10 +6,11 @@ use super::lexer::{Lexer, Token, TokenKind};
 use super::portable::Originals;
 use crate::io::assemble::{ContentError, Declared, DeclaredTable, DeclaredVariable, assemble};
 use crate::io::error::ReadError;
+use crate::io::provenance::Provenance;
 use crate::network::{Cpt, Network};
 
 /// Reads a network.
-pub(crate) fn read(text: &str) -> Result<Network, ReadError> {
+pub(crate) fn read(text: &str) -> Result<(Network, Provenance), ReadError> {
     let mut lexer = Lexer::new(text);
     let mut variables = Vec::new();
     let mut blocks = Vec::new();
@@ -40,7 +41,8 @@ pub(crate) fn read(text: &str) -> Result<Network, ReadError> {
         }
         tables.push(table);
     }
-    assemble(&originals.restore(declared)?, tables)
+    let network = assemble(&originals.restore(declared)?, tables)?;
+    Ok((network, originals.provenance))
 }
 
 /// One or more words between separators: a name, perhaps with spaces in it.

@@ -2,18 +2,24 @@
 //! and pyAgrum each one with portable names. What BIF can't hold is an error.
 
 use super::lexer::is_mark;
-use super::portable::PortableNames;
+use super::portable::{PortableNames, about};
 use crate::data::Schema;
 use crate::ids::NodeIdx;
 use crate::io::error::WriteError;
 use crate::io::format::Format;
+use crate::io::provenance::Provenance;
 use crate::network::Network;
 use std::collections::BTreeMap;
 
-/// Writes a network; `portable_names` replaces names and keeps the originals in comments.
-pub(crate) fn write(network: &Network, portable_names: bool) -> Result<String, WriteError> {
+/// Writes a network. Names that other programs refuse are replaced, with the originals in comments;
+/// `strict_names` keeps them all, and refuses what the format cannot hold.
+pub(crate) fn write(
+    network: &Network,
+    strict_names: bool,
+    provenance: Option<&Provenance>,
+) -> Result<String, WriteError> {
     let schema = network.schema();
-    let names = if portable_names {
+    let names = if !strict_names {
         PortableNames::of(schema)
     } else {
         check_names(schema)?;
@@ -28,6 +34,7 @@ pub(crate) fn write(network: &Network, portable_names: bool) -> Result<String, W
         }
     };
     let mut text = String::from("network unknown {\n}\n");
+    text += &provenance.map(about).unwrap_or_default();
     text += &names.comments;
     for (name, states) in names.variables.iter().zip(&names.states) {
         let (count, states) = (states.len(), states.join(", "));
@@ -81,7 +88,7 @@ fn numbers(row: &[f64]) -> String {
 
 /// Finds the first name that a BIF file can't hold.
 fn check_names(schema: &Schema) -> Result<(), WriteError> {
-    let (format, instead) = (Format::Bif, "write XMLBIF (.xml) or use portable names");
+    let (format, instead) = (Format::Bif, "write XMLBIF (.xml) or let names be replaced");
     let mut without_case: BTreeMap<String, &str> = BTreeMap::new();
     for variable in schema.variables() {
         let name = variable.name();

@@ -10,6 +10,7 @@ mod support;
 
 use super::error::WriteError;
 use super::xmlbif::escape;
+use crate::graph::Cpdag;
 use crate::network::NamedDag;
 use layout::{Drawing, FONT_SIZE};
 use part::{Part, Verdict};
@@ -17,13 +18,15 @@ use part::{Part, Verdict};
 pub use part::{Around, MAX_DRAWN_NODES};
 pub use support::draw_support;
 
-/// Draws a network, or the part of it around a node; with a truth, edges are coloured by it.
+/// Draws a network, or the part of it around a node; with a truth, edges are coloured by it; with a
+/// class, edges that may point either way have no head.
 pub(super) fn write(
     network: &NamedDag,
     around: Option<Around<'_>>,
     truth: Option<&NamedDag>,
+    class: Option<&Cpdag>,
 ) -> Result<String, WriteError> {
-    let part = Part::of(network, around, truth)?;
+    let part = Part::of(network, around, truth, class)?;
     let drawing = layout::place(&part.labels, &part.edges);
     let centre = around.and_then(|around| part.names.iter().position(|name| name == around.node));
     Ok(draw(&part, &drawing, centre, truth.is_some()))
@@ -33,7 +36,7 @@ const MARGIN: f64 = 24.0;
 const LEGEND_LINE: f64 = 22.0;
 
 impl Verdict {
-    const ALL: [Self; 4] = [Self::Common, Self::Extra, Self::Missing, Self::Reversed];
+    const ALL: [Self; 4] = [Self::Common, Self::Extra, Self::Missing, Self::Turned];
 
     /// Colours that differ without red and green, too (Okabe and Ito 2008).
     fn colour(self) -> &'static str {
@@ -41,7 +44,7 @@ impl Verdict {
             Self::Common => "#333333",
             Self::Extra => "#d55e00",
             Self::Missing => "#0072b2",
-            Self::Reversed => "#aa4499",
+            Self::Turned => "#aa4499",
         }
     }
 
@@ -49,7 +52,7 @@ impl Verdict {
         match self {
             Self::Common | Self::Extra => "",
             Self::Missing => " stroke-dasharray=\"7 4\"",
-            Self::Reversed => " stroke-dasharray=\"2 3\"",
+            Self::Turned => " stroke-dasharray=\"2 3\"",
         }
     }
 
@@ -58,7 +61,7 @@ impl Verdict {
             Self::Common => "in both networks",
             Self::Extra => "extra: not in the true network",
             Self::Missing => "missing: only in the true network",
-            Self::Reversed => "reversed: the other way round in the true network",
+            Self::Turned => "turned: the true network's class has another direction",
         }
     }
 
@@ -67,7 +70,7 @@ impl Verdict {
             Self::Common => "common",
             Self::Extra => "extra",
             Self::Missing => "missing",
-            Self::Reversed => "reversed",
+            Self::Turned => "turned",
         }
     }
 }
@@ -102,8 +105,9 @@ fn draw(part: &Part, drawing: &Drawing, centre: Option<usize>, legend: bool) -> 
     }
     text += "</defs>\n";
     text += &format!("<g transform=\"translate({MARGIN} {MARGIN})\">\n");
-    for (path, &verdict) in drawing.paths.iter().zip(&part.verdicts) {
-        text += &line(path, verdict);
+    let drawn = part.verdicts.iter().zip(&part.heads);
+    for (path, (&verdict, &has_head)) in drawing.paths.iter().zip(drawn) {
+        text += &line(path, verdict, has_head);
     }
     for (at, place) in drawing.boxes.iter().enumerate() {
         let fill = if centre == Some(at) {
@@ -125,7 +129,7 @@ fn draw(part: &Part, drawing: &Drawing, centre: Option<usize>, legend: bool) -> 
     }
     let mut y = drawing.height + 24.0;
     for &verdict in shown {
-        text += &line(&format!("M0 {y:.1} L44 {y:.1}"), verdict);
+        text += &line(&format!("M0 {y:.1} L44 {y:.1}"), verdict, true);
         text += &note(56.0, y, verdict.label());
         y += LEGEND_LINE;
     }
@@ -142,12 +146,15 @@ fn lines_height(lines: usize) -> f64 {
     lines as f64 * LEGEND_LINE
 }
 
-fn line(path: &str, verdict: Verdict) -> String {
+fn line(path: &str, verdict: Verdict, has_head: bool) -> String {
+    let head = match has_head {
+        true => format!(" marker-end=\"url(#{})\"", verdict.marker()),
+        false => String::new(),
+    };
     format!(
-        "<path d=\"{path}\" fill=\"none\" stroke=\"{}\" stroke-width=\"1.4\"{} marker-end=\"url(#{})\"/>\n",
+        "<path d=\"{path}\" fill=\"none\" stroke=\"{}\" stroke-width=\"1.4\"{}{head}/>\n",
         verdict.colour(),
         verdict.dashes(),
-        verdict.marker()
     )
 }
 

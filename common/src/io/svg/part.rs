@@ -1,6 +1,7 @@
 //! What a picture shows: the whole network or the neighbourhood of a node, and how each edge
 //! compares with a true network.
 
+use crate::graph::{Cpdag, Joined};
 use crate::ids::NodeIdx;
 use crate::io::error::WriteError;
 use crate::network::NamedDag;
@@ -38,7 +39,8 @@ pub(super) enum Verdict {
     Common,
     Extra,
     Missing,
-    Reversed,
+    /// It is in both, but the classes do not agree on its direction.
+    Turned,
 }
 
 /// The nodes and edges to draw.
@@ -49,6 +51,8 @@ pub(super) struct Part {
     pub(super) labels: Vec<String>,
     pub(super) edges: Vec<(usize, usize)>,
     pub(super) verdicts: Vec<Verdict>,
+    /// Which edges have a head; those that may point either way have none.
+    pub(super) heads: Vec<bool>,
     /// How many nodes of the neighbourhood do not fit.
     pub(super) left_out: usize,
 }
@@ -59,6 +63,7 @@ impl Part {
         network: &NamedDag,
         around: Option<Around<'_>>,
         truth: Option<&NamedDag>,
+        class: Option<&Cpdag>,
     ) -> Result<Self, WriteError> {
         if let Some(truth) = truth {
             let differ = |a: &NamedDag, b: &NamedDag| {
@@ -71,7 +76,7 @@ impl Part {
                 return Err(WriteError::OtherNodes(name));
             }
         }
-        let edges = compared_edges(network, truth);
+        let edges = compared_edges(network, truth, class);
         let n = network.names().len();
         let (nodes, left_out) = match around {
             Some(around) => neighbourhood(network, &edges, around)?,
@@ -92,38 +97,71 @@ impl Part {
             names,
             edges: Vec::new(),
             verdicts: Vec::new(),
+            heads: Vec::new(),
             left_out,
         };
-        for (from, to, verdict) in edges {
+        for Compared {
+            ends: (from, to),
+            verdict,
+            has_head,
+        } in edges
+        {
             if let (Some(&from), Some(&to)) = (place.get(&from), place.get(&to)) {
                 part.edges.push((from, to));
                 part.verdicts.push(verdict);
+                part.heads.push(has_head);
             }
         }
         Ok(part)
     }
 }
 
-/// Returns the edges of both networks; one that is reversed stands as in the network itself.
-fn compared_edges(network: &NamedDag, truth: Option<&NamedDag>) -> Vec<(usize, usize, Verdict)> {
+/// An edge beside the true network.
+#[derive(Clone, Copy, Debug)]
+struct Compared {
+    ends: (usize, usize),
+    verdict: Verdict,
+    has_head: bool,
+}
+
+/// Returns the edges of both networks. One that both have counts as different only if the classes
+/// join its nodes differently: the data cannot tell more. With a class, it is the network's own.
+fn compared_edges(
+    network: &NamedDag,
+    truth: Option<&NamedDag>,
+    class: Option<&Cpdag>,
+) -> Vec<Compared> {
     let dag = network.dag();
-    let mut edges: Vec<(usize, usize, Verdict)> = dag
-        .edges()
-        .map(|(from, to)| {
-            let verdict = match truth.map(NamedDag::dag) {
-                Some(truth) if truth.has_edge(to, from) => Verdict::Reversed,
-                Some(truth) if !truth.has_edge(from, to) => Verdict::Extra,
-                _ => Verdict::Common,
-            };
-            (from.index(), to.index(), verdict)
-        })
-        .collect();
-    if let Some(truth) = truth {
+    let classes = truth.map(|truth| (Cpdag::of(dag), truth.dag(), Cpdag::of(truth.dag())));
+    let is_free = |class: Option<&Cpdag>, (from, to)| {
+        class.is_some_and(|class| class.joined(from, to) == Joined::Undirected)
+    };
+    let edges = dag.edges().map(|(from, to)| {
+        let verdict = match &classes {
+            Some((_, truth, _)) if !truth.has_edge(from, to) && !truth.has_edge(to, from) => {
+                Verdict::Extra
+            }
+            Some((own, _, true_class)) if own.joined(from, to) != true_class.joined(from, to) => {
+                Verdict::Turned
+            }
+            _ => Verdict::Common,
+        };
+        Compared {
+            ends: (from.index(), to.index()),
+            verdict,
+            has_head: !is_free(class, (from, to)),
+        }
+    });
+    let mut edges: Vec<Compared> = edges.collect();
+    if let Some((_, truth, true_class)) = &classes {
         let missing = truth
-            .dag()
             .edges()
             .filter(|&(from, to)| !dag.has_edge(from, to) && !dag.has_edge(to, from));
-        edges.extend(missing.map(|(from, to)| (from.index(), to.index(), Verdict::Missing)));
+        edges.extend(missing.map(|(from, to)| Compared {
+            ends: (from.index(), to.index()),
+            verdict: Verdict::Missing,
+            has_head: !is_free(class.and(Some(true_class)), (from, to)),
+        }));
     }
     edges
 }
@@ -132,7 +170,7 @@ fn compared_edges(network: &NamedDag, truth: Option<&NamedDag>) -> Vec<(usize, u
 /// many did not fit.
 fn neighbourhood(
     network: &NamedDag,
-    edges: &[(usize, usize, Verdict)],
+    edges: &[Compared],
     around: Around<'_>,
 ) -> Result<(Vec<usize>, usize), WriteError> {
     let n = network.names().len();
@@ -143,7 +181,10 @@ fn neighbourhood(
         return Err(WriteError::UnknownNode(around.node.to_owned()));
     };
     let mut neighbours = vec![Vec::new(); n];
-    for &(from, to, _) in edges {
+    for &Compared {
+        ends: (from, to), ..
+    } in edges
+    {
         neighbours[from].push(to);
         neighbours[to].push(from);
     }

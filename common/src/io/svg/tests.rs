@@ -20,40 +20,42 @@ fn overlap(a: &Place, b: &Place) -> bool {
 #[test]
 fn empty_single_and_lone_nodes_are_drawn() {
     for n in [1, 2, 40] {
-        let text = write(&numbered(n, []), None, None).unwrap();
+        let text = write(&numbered(n, []), None, None, None).unwrap();
         assert_eq!(text.matches("<title>").count(), n);
     }
     let empty = NamedDag::new(Vec::new(), Vec::<(&str, &str)>::new()).unwrap();
-    assert!(write(&empty, None, None).unwrap().starts_with("<svg"));
+    assert!(write(&empty, None, None, None).unwrap().starts_with("<svg"));
 }
 
 #[test]
 fn a_large_network_is_refused_and_a_part_of_it_drawn() {
     let network = numbered(300, (1..300).map(|at| (at - 1, at)));
-    let error = write(&network, None, None).unwrap_err();
+    let error = write(&network, None, None, None).unwrap_err();
     assert_eq!(error, WriteError::TooLarge { nodes: 300 });
     assert!(error.to_string().contains("the neighbourhood of a node"));
-    let text = write(&network, Some(Around::node("node0100")), None).unwrap();
+    let text = write(&network, Some(Around::node("node0100")), None, None).unwrap();
     assert_eq!(text.matches("<title>").count(), 5);
     let star = numbered(400, (1..400).map(|at| (0, at)));
-    let text = write(&star, Some(Around::node("node0000")), None).unwrap();
+    let text = write(&star, Some(Around::node("node0000")), None, None).unwrap();
     assert_eq!(text.matches("<title>").count(), MAX_DRAWN_NODES);
     assert!(text.contains("250 more nodes"));
-    let error = write(&star, Some(Around::node("nobody")), None).unwrap_err();
+    let error = write(&star, Some(Around::node("nobody")), None, None).unwrap_err();
     assert_eq!(error, WriteError::UnknownNode("nobody".into()));
 }
 
 #[test]
 fn edges_are_coloured_by_the_truth() {
-    let learned = numbered(4, [(0, 1), (1, 2), (0, 3)]);
-    let truth = numbered(4, [(0, 1), (2, 1), (2, 3)]);
-    let text = write(&learned, None, Some(&truth)).unwrap();
+    // 4 -> 5 is only turned within its class; the truth compels 0 -> 1 <- 2.
+    let learned = numbered(6, [(0, 1), (1, 2), (0, 3), (4, 5)]);
+    let truth = numbered(6, [(0, 1), (2, 1), (2, 3), (5, 4)]);
+    let text = write(&learned, None, Some(&truth), None).unwrap();
     for verdict in Verdict::ALL {
         let uses = text.matches(&format!("url(#{})", verdict.marker())).count();
-        assert_eq!(uses, 2, "{verdict:?}: one edge and the legend");
+        let edges = if verdict == Verdict::Turned { 2 } else { 1 };
+        assert_eq!(uses, edges + 1, "{verdict:?}: edges and the legend");
     }
-    let other = numbered(5, []);
-    assert!(write(&learned, None, Some(&other)).is_err());
+    let other = numbered(7, []);
+    assert!(write(&learned, None, Some(&other), None).is_err());
 }
 
 #[test]
@@ -62,7 +64,7 @@ fn lines_never_run_behind_boxes() {
     let network = crate::io::parse_network(None, names.as_bytes())
         .unwrap()
         .named_dag();
-    let part = Part::of(&network, None, None).unwrap();
+    let part = Part::of(&network, None, None, None).unwrap();
     let drawing = place(&part.labels, &part.edges);
     for (path, &(from, to)) in drawing.paths.iter().zip(&part.edges) {
         let points = path
@@ -89,7 +91,7 @@ fn lines_never_run_behind_boxes() {
 fn dense_networks_are_drawn_without_delay() {
     let n = MAX_DRAWN_NODES;
     let network = numbered(n, (0..n).flat_map(|b| (0..b).map(move |a| (a, b))));
-    let text = write(&network, None, None).unwrap();
+    let text = write(&network, None, None, None).unwrap();
     assert_eq!(text.matches("<title>").count(), n);
 }
 
@@ -118,4 +120,15 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn edges_that_may_point_either_way_have_no_head() {
+    let network = numbered(5, [(0, 2), (1, 2), (3, 4)]);
+    let class = Cpdag::of(network.dag());
+    let heads = |class| {
+        let text = write(&network, None, None, class).unwrap();
+        text.matches("marker-end").count()
+    };
+    assert_eq!((heads(None), heads(Some(&class))), (3, 2));
 }

@@ -1,0 +1,33 @@
+//! Which columns of a table of edges hold their ends: a header names them `from` and `to`. So what
+//! we write (`from,to,directed`) and what R's `write.csv` writes (row numbers first) are both read.
+
+/// Where an edge's ends stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct EdgeColumns {
+    from: usize,
+    to: usize,
+    width: usize,
+}
+
+impl EdgeColumns {
+    /// Takes a first line for a header if it names both ends.
+    pub(super) fn of_header(fields: &[String]) -> Option<Self> {
+        let find = |wanted: &str| {
+            let mut named = fields
+                .iter()
+                .map(|field| field.trim().eq_ignore_ascii_case(wanted));
+            named.position(|is_it| is_it)
+        };
+        Some(Self {
+            from: find("from")?,
+            to: find("to")?,
+            width: fields.len(),
+        })
+    }
+
+    /// Returns the two ends of a line as long as the header.
+    pub(super) fn ends(self, fields: &[String]) -> Option<[&String; 2]> {
+        let whole = fields.len() == self.width;
+        whole.then(|| [&fields[self.from], &fields[self.to]])
+    }
+}
