@@ -1,19 +1,22 @@
 //! `rlbayes learn`: from a table to the best network that was found.
 
 use crate::args::{NameArgs, ShownAs, read_structure};
+use crate::bootstrap::replicate;
 use crate::failure::Failure;
 use crate::file_roles::FileRoles;
 use crate::output::{FormatArgs, Output, OutputOptions, network_for};
 use crate::progress::SearchBar;
 use crate::provenance::ProvenanceNotes;
+use crate::replicate_args::ReplicateArgs;
 use crate::report::{Comparison, Shown, as_json, report};
 use crate::search_flags::SearchFlags;
+use crate::support_report;
 use crate::table_args::TableArgs;
 use crate::terminal::{Messages, print, print_json};
 use clap::{Args, ValueEnum};
 use rlbayes::coordination::Cooperation;
 use rlbayes::{
-    Outcome, Proving, RunError, Runners, Search, SearchError, StopHandle, StoppedBy, Table,
+    Outcome, Proving, RunError, Runners, Search, SearchError, StopHandle, StoppedBy, Support, Table,
 };
 use rlbayes_common::graph::Dag;
 use rlbayes_common::network::NamedDag;
@@ -64,6 +67,8 @@ pub(crate) struct LearnArgs {
     #[arg(long, value_name = "NODE")]
     around: Option<String>,
     #[command(flatten)]
+    replicates: ReplicateArgs,
+    #[command(flatten)]
     table: TableArgs,
     #[command(flatten)]
     search: SearchFlags,
@@ -84,6 +89,7 @@ Examples:
   rlbayes learn data/alarm.csv --truth data/networks/alarm.bif --time 10s
   rlbayes learn survey.tsv.gz --bins quantile:4 --missing drop-rows --score bdeu --ess 10
   rlbayes learn big.csv --state run1 --time 8h      (after Ctrl-C, the same command resumes)
+  rlbayes learn data/alarm.csv --replicates 200      (adds how far each edge can be trusted)
   rlbayes learn data.csv --search paper --iterations 500000 --seed 7 --json";
 
 /// Runs the command.
@@ -129,6 +135,14 @@ pub(crate) fn run(args: &LearnArgs, stop: &StopHandle) -> Result<(), Failure> {
         ProveMode::Off => Proving::Off,
         ProveMode::Auto => Proving::Auto,
     };
+    let replicates = match args.replicates.replicates {
+        Some(replicates) => {
+            let settings = args.replicates.settings(settings.clone(), replicates);
+            ReplicateArgs::check(&table, &settings)?;
+            Some(settings)
+        }
+        None => None,
+    };
     let mut bar = SearchBar::new(args.quiet);
     let mut search = Search::with(&table, settings)
         .stop_with(stop)
@@ -143,7 +157,25 @@ pub(crate) fn run(args: &LearnArgs, stop: &StopHandle) -> Result<(), Failure> {
     if outcome.had_ended_before() {
         messages.note("this search is already over; here is its result");
     }
-    finish(args, &table, truth.as_ref(), &outcome, &outputs, messages)
+    let support = match replicates {
+        Some(settings) if outcome.stopped_by() != StoppedBy::Interrupt => {
+            let state = args.state.as_deref();
+            replicate(&table, settings, &outcome, state, stop, messages)?
+        }
+        _ => None,
+    };
+    finish(
+        args,
+        &table,
+        truth.as_ref(),
+        (&outcome, support.as_ref()),
+        &outputs,
+        messages,
+    )?;
+    match stop.is_stopped() {
+        true => Err(Failure::Interrupted),
+        false => Ok(()),
+    }
 }
 
 /// Returns why there is no result, naming the flag.
@@ -160,7 +192,7 @@ fn finish(
     args: &LearnArgs,
     table: &Table,
     truth: Option<&Dag>,
-    outcome: &Outcome,
+    (outcome, support): (&Outcome, Option<&Support>),
     outputs: &[Output],
     messages: Messages,
 ) -> Result<(), Failure> {
@@ -185,6 +217,7 @@ fn finish(
     let options = OutputOptions {
         strict_names: args.names.strict_names,
         class: (args.shown_as == ShownAs::Cpdag).then_some(&found.class),
+        support: support.map(Support::table),
         provenance: Some(&provenance),
         around: args.around.as_deref(),
         truth: truth_named.as_ref(),
@@ -206,6 +239,9 @@ fn finish(
         };
         let mut text = heading(args, outcome);
         text += &report(outcome, comparison.as_ref(), shown);
+        if let Some(support) = support {
+            text += &format!("\n{}", support_report::report(support));
+        }
         for target in written {
             text += &format!("  written      {target}\n");
         }
@@ -227,6 +263,10 @@ fn finish(
         let mut result = as_json(outcome.request(), view, found, comparison.as_ref());
         result["proven"] = outcome.is_proven().into();
         result["gap"] = outcome.gap().into();
+        if let Some(support) = support {
+            result["support"] =
+                support_report::as_json(support, None, args.replicates.keep_networks);
+        }
         print_json(&result)?;
     }
     match (failed, outcome.stopped_by()) {

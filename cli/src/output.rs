@@ -6,6 +6,7 @@ use crate::flag_hints::FlagHint;
 use crate::provenance::ProvenanceNotes;
 use crate::target::Target;
 use clap::{Args, ValueEnum};
+use rlbayes::SupportTable;
 use rlbayes_common::data::Table;
 use rlbayes_common::fit::fit;
 use rlbayes_common::graph::{Cpdag, Dag};
@@ -111,6 +112,8 @@ pub(crate) struct OutputOptions<'a> {
     pub(crate) strict_names: bool,
     /// The class to show (`--as cpdag`).
     pub(crate) class: Option<&'a Cpdag>,
+    /// The support of edges, for the formats that hold it.
+    pub(crate) support: Option<&'a SupportTable>,
     /// Where the network comes from.
     pub(crate) provenance: Option<&'a ProvenanceNotes>,
     /// `--around`.
@@ -198,6 +201,7 @@ impl Output {
     fn bytes(&self, network: &NetworkFile, options: OutputOptions<'_>) -> Result<Vec<u8>, Failure> {
         let options = WriteOptions {
             strict_names: options.strict_names,
+            support: options.support,
             class: options.class,
             provenance: options.provenance.map(|notes| notes.of(self.format)),
             around: options.around.map(Around::node),

@@ -299,6 +299,7 @@ pub(crate) fn convert(args: &ConvertCommand) -> Result<(), Failure> {
         provenance: Some(&provenance),
         around: args.around.as_deref(),
         truth: None,
+        support: None,
     };
     output.write(&network, options, |warning| messages.warning(&warning))
 }

@@ -6,6 +6,7 @@ use crate::network::{Fit, Network, NetworkUseError};
 use crate::proof::{Proof, gap_below};
 use crate::request::SearchRequest;
 use rlbayes_common::elite::EliteRow;
+use rlbayes_common::graph::Dag;
 use rlbayes_common::search::{Problem, StoppedBy};
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -90,15 +91,14 @@ impl Outcome {
     }
 
     pub(crate) fn dag(&self) -> &Dag {
-        &self.dag
+        &self.found.dag
     }
 
     /// Takes over a proof that was made after the search.
     pub(crate) fn proven_by(mut self, proof: Proof, stopped_by: StoppedBy) -> Self {
         if let Some(row) = proof.better_row() {
-            self.dag = proof.dag().clone();
-            self.view.best = Some(row.clone());
-            self.best = row;
+            self.found = Found::of(&self.request.problem(), proof.dag(), row.score);
+            self.view.best = Some(row);
         }
         self.stopped_by = stopped_by;
         self.view.stopped_by = Some(stopped_by);

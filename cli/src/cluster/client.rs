@@ -173,7 +173,7 @@ pub(crate) fn result(args: &ResultArgs) -> Result<(), Failure> {
         class: Some(&class),
         provenance: Some(&provenance),
         around: args.around.as_deref(),
-        truth: None,
+        ..OutputOptions::default()
     };
     // One file that can't be written keeps the others not back.
     let mut failed = None;

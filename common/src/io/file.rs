@@ -9,6 +9,7 @@ use super::{adjacency, bif, dot, edge_list, graphml, json, model_string, svg, te
 use crate::data::{Source, SourceError};
 use crate::graph::Cpdag;
 use crate::network::{NamedDag, Network, NetworkFile};
+use crate::support::SupportTable;
 use std::io::{Cursor, Read};
 use std::path::Path;
 
@@ -24,6 +25,8 @@ pub struct WriteOptions<'a> {
     /// The class that the network stands for: graphs and pictures show which edges may point either
     /// way, and JSON lists them.
     pub class: Option<&'a Cpdag>,
+    /// DOT and GraphML: the support of edges, as an attribute `strength`.
+    pub support: Option<&'a SupportTable>,
     /// Where the network comes from, for the formats that hold probabilities.
     pub provenance: Option<&'a Provenance>,
     /// SVG: draw the neighbourhood of a node only.
@@ -142,8 +145,8 @@ pub fn write_network(
     let text = match format {
         Format::Bif => bif::write(parametrised()?, options.strict_names, options.provenance)?,
         Format::XmlBif => xmlbif::write(parametrised()?, options.provenance)?,
-        Format::Dot => dot::write(&network.named_dag(), options.class),
-        Format::GraphMl => graphml::write(&network.named_dag(), options.class)?,
+        Format::Dot => dot::write(&network.named_dag(), options.class, options.support),
+        Format::GraphMl => graphml::write(&network.named_dag(), options.class, options.support)?,
         Format::Json => json::write(network, options.class, options.provenance),
         Format::Svg => svg::write(
             &network.named_dag(),

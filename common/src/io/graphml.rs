@@ -6,10 +6,20 @@ use super::xmlbif::{escape, forbidden};
 use crate::graph::{Cpdag, Joined};
 use crate::ids::NodeIdx;
 use crate::network::NamedDag;
+use crate::support::SupportTable;
 
-/// Writes a structure; with a class, edges that may point either way are undirected.
-pub(super) fn write(network: &NamedDag, class: Option<&Cpdag>) -> Result<String, WriteError> {
+/// Writes a structure; with a class, edges that may point either way are undirected; with their
+/// support, edges have `strength` as data.
+pub(super) fn write(
+    network: &NamedDag,
+    class: Option<&Cpdag>,
+    support: Option<&SupportTable>,
+) -> Result<String, WriteError> {
     let mut text = String::from(HEADER);
+    if support.is_some() {
+        text += STRENGTH;
+    }
+    text += GRAPH;
     for node in NodeIdx::all(network.names().len()) {
         let name = network.name(node);
         let escaped = escape(name).ok_or_else(|| forbidden(Format::GraphMl, name))?;
@@ -18,7 +28,11 @@ pub(super) fn write(network: &NamedDag, class: Option<&Cpdag>) -> Result<String,
     for (from, to) in network.dag().edges() {
         let is_free = class.is_some_and(|class| class.joined(from, to) == Joined::Undirected);
         let undirected = if is_free { " directed=\"false\"" } else { "" };
-        text += &format!("    <edge source=\"n{from}\" target=\"n{to}\"{undirected}/>\n");
+        let end = match support.map(|support| support.pair(from, to).strength()) {
+            Some(strength) => format!("><data key=\"strength\">{strength}</data></edge>"),
+            None => "/>".to_owned(),
+        };
+        text += &format!("    <edge source=\"n{from}\" target=\"n{to}\"{undirected}{end}\n");
     }
     text += "  </graph>\n</graphml>\n";
     Ok(text)
@@ -27,8 +41,10 @@ pub(super) fn write(network: &NamedDag, class: Option<&Cpdag>) -> Result<String,
 const HEADER: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>
 <graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\">
   <key id=\"name\" for=\"node\" attr.name=\"name\" attr.type=\"string\"/>
-  <graph edgedefault=\"directed\">
 ";
+const STRENGTH: &str =
+    "  <key id=\"strength\" for=\"edge\" attr.name=\"strength\" attr.type=\"double\"/>\n";
+const GRAPH: &str = "  <graph edgedefault=\"directed\">\n";
 
 #[cfg(test)]
 mod tests {
@@ -37,8 +53,8 @@ mod tests {
     #[test]
     fn names_are_data_of_numbered_nodes() {
         let network = NamedDag::new(vec!["<b>".into(), "a".into()], [("a", "<b>")]).unwrap();
-        let text = write(&network, None).unwrap();
-        let free = write(&network, Some(&Cpdag::of(network.dag()))).unwrap();
+        let text = write(&network, None, None).unwrap();
+        let free = write(&network, Some(&Cpdag::of(network.dag())), None).unwrap();
         assert!(
             free.contains("target=\"n0\" directed=\"false\"/>"),
             "{free}"
@@ -53,7 +69,7 @@ mod tests {
         );
         let odd = NamedDag::new(vec!["\u{1}".into()], Vec::<(&str, &str)>::new()).unwrap();
         assert!(
-            write(&odd, None)
+            write(&odd, None, None)
                 .unwrap_err()
                 .to_string()
                 .contains("\\u{1}")

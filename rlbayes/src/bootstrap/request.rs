@@ -234,8 +234,7 @@ impl BootstrapRequest {
     /// Returns the class of a replicate's network, with what the constraints orient.
     #[must_use]
     pub(crate) fn class_of(&self, dag: &Dag) -> Cpdag {
-        let is_equivalent = self.search.score_spec().name().is_score_equivalent();
-        self.search.constraints().class_of(dag, is_equivalent)
+        self.search.class_of(dag)
     }
 
     /// Searches the full table for the best network among pairs: the one that is worth having where
