@@ -27,10 +27,12 @@ pub use delimiter::{Delimiter, DelimiterError};
 pub use load_error::{LoadError, Place, PlaceColumn};
 pub use load_report::{ColumnReport, LoadReport};
 pub use missing::{MissingPolicy, MissingPolicyError};
-pub use read::{DecimalMark, DecimalMarkError};
+pub use read::{
+    DecimalMark, DecimalMarkError, Encoding, EncodingError, Foreign, FormatError, JsonError, NoText,
+};
 pub use sample::sample;
 pub use schema::{Schema, SchemaError, Variable};
 #[cfg(test)]
 pub(crate) use source::gzip;
-pub use source::{MAX_FILE_BYTES, MAX_STREAM_BYTES, Source, SourceError};
+pub use source::{MAX_FILE_BYTES, MAX_STREAM_BYTES, Packing, Source, SourceError};
 pub use table::{Table, TableError};

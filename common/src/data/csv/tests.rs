@@ -46,12 +46,13 @@ fn each_bad_file_has_its_sentence() {
         ),
         (
             "zip.csv",
-            "cannot read the file: it is a zip archive or an Excel workbook; expected UTF-8 text, \
-             plain or gzipped",
+            "cannot read the file: it is a zip archive; expected UTF-8 text, plain or packed by \
+             gzip, zstd or xz",
         ),
         (
             "utf16.csv",
-            "cannot read the file: it is UTF-16 text; expected UTF-8 text, plain or gzipped",
+            "cannot read the file: it is UTF-16 text; expected UTF-8 text, plain or packed by gzip, \
+             zstd or xz",
         ),
         (
             "nul.csv",

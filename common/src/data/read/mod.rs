@@ -1,9 +1,26 @@
 //! Reading tables: a *source* turns bytes into columns of cells, a *schema* turns columns into
 //! variables.
 
+mod arrow_arrays;
+mod arrow_file;
 mod cells;
+mod column_threads;
+mod content;
 mod dictionary;
+mod encoding;
+mod format_error;
+mod json_lines;
 mod number;
+mod parquet;
 mod raw_table;
+#[cfg(test)]
+mod shown_table;
+mod value_text;
+mod xlsx;
 
+pub(crate) use content::Content;
+pub use content::Foreign;
+pub use encoding::{Encoding, EncodingError, NoText};
+pub use format_error::FormatError;
+pub use json_lines::JsonError;
 pub use number::{DecimalMark, DecimalMarkError};
