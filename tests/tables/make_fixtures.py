@@ -141,9 +141,13 @@ def write_workbooks() -> None:
     sheet.append([])
     sheet.append([None, "name", "whole", "number", "day", "at", "flag", "error"])
     for row in range(6):
+        values = {key: column[row] for key, column in VALUES.items()}
+        # Excel knows thousandths of a second.
+        if values["at"] and values["at"].microsecond:
+            values["at"] = values["at"].replace(microsecond=250_000)
         sheet.append(
             [row]
-            + [VALUES[key][row] for key in ["name", "whole", "number", "day", "at", "flag"]]
+            + [values[key] for key in ["name", "whole", "number", "day", "at", "flag"]]
             + ["#N/A" if row == 1 else None]
         )
         if row == 2:

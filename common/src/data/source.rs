@@ -381,6 +381,7 @@ pub(crate) fn gzip(bytes: &[u8]) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn read(bytes: Vec<u8>, limit: u64) -> Result<Vec<u8>, SourceError> {
         let mut content = Vec::new();
@@ -430,9 +431,9 @@ mod tests {
     #[test]
     fn a_gzip_bomb_ends_at_the_limit() {
         let bomb = gzip(&vec![b'x'; 1 << 20]);
-        assert!(bomb.len() < 10_000);
-        let error = read(bomb, 10_000).unwrap_err();
-        assert!(matches!(error, SourceError::TooLarge { limit: 10_000 }));
+        assert!(bomb.len() < 20_000);
+        let error = read(bomb, 20_000).unwrap_err();
+        assert!(matches!(error, SourceError::TooLarge { limit: 20_000 }));
     }
 
     #[test]
@@ -450,6 +451,51 @@ mod tests {
         damaged[last] ^= 0xff;
         let error = read(damaged, 1 << 20).unwrap_err();
         assert!(matches!(error, SourceError::Damaged { .. }), "{error}");
+    }
+
+    #[test]
+    fn zstd_and_xz_are_unpacked_and_bounded_like_gzip() {
+        let text = format!("a,b\n{}", "x,1\ny,2\n".repeat(50));
+        let xz = include_bytes!("read/fixtures/text.csv.xz").to_vec();
+        let zst = include_bytes!("read/fixtures/text.csv.zst").to_vec();
+        for (packed, packing) in [(xz, Packing::Xz), (zst, Packing::Zstd)] {
+            assert_eq!(read(packed.clone(), 1000).unwrap(), text.as_bytes());
+            let error = read(packed.clone(), 403).unwrap_err();
+            assert!(
+                matches!(error, SourceError::TooLarge { limit: 403 }),
+                "{error}"
+            );
+            let two = [packed.clone(), packed.clone()].concat();
+            assert_eq!(read(two, 1000).unwrap().len(), 2 * text.len());
+            for length in 6..packed.len() {
+                let error = read(packed[..length].to_vec(), 1000).unwrap_err();
+                assert!(
+                    matches!(error, SourceError::Truncated(found) if found == packing),
+                    "{packing} {length}: {error}"
+                );
+            }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(1000))]
+
+        #[test]
+        fn damaged_archives_never_panic(
+            which in 0usize..3,
+            bytes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
+        ) {
+            let mut file = match which {
+                0 => include_bytes!("read/fixtures/text.csv.xz").to_vec(),
+                1 => include_bytes!("read/fixtures/text.csv.zst").to_vec(),
+                _ => gzip(b"a,b\n1,2\n"),
+            };
+            for (at, byte) in bytes {
+                let at = at.index(file.len());
+                file[at] = byte;
+            }
+            let _ = read(file, 100_000);
+        }
     }
 
     #[test]

@@ -83,6 +83,42 @@ impl ArrowColumn {
         }
     }
 
+    /// Returns whether the file lists the values that the column may have.
+    pub(super) fn has_levels(&self) -> bool {
+        self.has_levels
+    }
+
+    /// Forgets the levels: it has turned out that they are not all known.
+    pub(super) fn drop_levels(&mut self) {
+        self.has_levels = false;
+    }
+
+    /// Adds values that the column may have, behind those that are known.
+    ///
+    /// # Errors
+    /// If the text of one is too long.
+    pub(super) fn add_levels(&mut self, values: &dyn Array) -> Result<(), FormatError> {
+        let mut levels = Piece::with_capacity(0);
+        let mut text = Vec::new();
+        for at in 0..values.len() {
+            text.clear();
+            if !write_value(values, at, &mut text) {
+                continue;
+            }
+            if text.len() > MAX_CELL_BYTES {
+                return Err(self.too_long(0));
+            }
+            if levels.dictionary.code(&text, 0).is_none() {
+                self.has_levels = false;
+                return Ok(());
+            }
+        }
+        if matches!(self.cells, Cells::Texts { .. }) {
+            self.cells.append(levels.into_cells(), POINT);
+        }
+        Ok(())
+    }
+
     /// Appends the next piece.
     ///
     /// # Errors
@@ -447,22 +483,6 @@ impl ArrowColumn {
         let mut piece = Piece::with_capacity(keys.rows);
         let mut codes_of = vec![UNSEEN; keys.count];
         let mut fits = true;
-        if self.has_levels {
-            for (key, code_of) in codes_of.iter_mut().enumerate() {
-                text.clear();
-                let code = if !write(key, &mut text) {
-                    Some(NULL)
-                } else if text.len() > MAX_CELL_BYTES {
-                    return Err(self.too_long(0));
-                } else {
-                    piece.dictionary.code(&text, 0)
-                };
-                match code {
-                    Some(code) => *code_of = u32::from(code),
-                    None => fits = false,
-                }
-            }
-        }
         for row in 0..keys.rows {
             if !fits {
                 break;
@@ -505,7 +525,6 @@ impl ArrowColumn {
             return Ok(());
         }
         // More texts than a dictionary holds.
-        self.has_levels = false;
         for row in 0..keys.rows {
             text.clear();
             let is_null = keys.nulls.is_some_and(|nulls| nulls.is_null(row));

@@ -311,7 +311,8 @@ fn of_zip(start: &[u8]) -> Content {
     })
 }
 
-/// Text in UTF-16 begins with a mark; if it doesn't, every second byte of plain letters is zero.
+/// Text in UTF-16 begins with a mark; if it doesn't, every second byte of plain letters is zero, and
+/// none is a control character, as in binary data.
 fn utf16_order(start: &[u8]) -> Option<ByteOrder> {
     if start.starts_with(b"\xff\xfe") {
         return Some(ByteOrder::LittleEndian);
@@ -323,6 +324,10 @@ fn utf16_order(start: &[u8]) -> Option<ByteOrder> {
     let (mut all, mut first_zero, mut second_zero) = (0, 0, 0);
     for pair in pairs {
         all += 1;
+        let control = |byte: u8| byte < b' ' && !matches!(byte, b'\t' | b'\n' | b'\r');
+        if matches!(*pair, [0, other] | [other, 0] if control(other)) {
+            return None;
+        }
         first_zero += usize::from(pair[0] == 0 && pair[1] != 0);
         second_zero += usize::from(pair[1] == 0 && pair[0] != 0);
     }
@@ -406,7 +411,7 @@ mod tests {
 
     #[test]
     fn tables_are_told_by_their_first_bytes() {
-        let cases: [(&[u8], Content); 16] = [
+        let cases: [(&[u8], Content); 17] = [
             (b"", Content::Text),
             (b"a,b\n1,2\n", Content::Text),
             (b"network,b\n1,2\n", Content::Text),
@@ -423,6 +428,7 @@ mod tests {
             (b"\xff\xfea\0", Content::Utf16(ByteOrder::LittleEndian)),
             (b"a\0,\0b\0\n\0", Content::Utf16(ByteOrder::LittleEndian)),
             (b"\0a\0,\0b\0\n", Content::Utf16(ByteOrder::BigEndian)),
+            (b"\x8f\x03\0A\0\x07\xfe\n\0,\x8f\x03", Content::Text),
         ];
         for (bytes, content) in cases {
             assert_eq!(Content::of(bytes), content, "{bytes:?}");

@@ -511,6 +511,7 @@ impl<R: Read> Scanner<R> {
     fn syntax(&self, found: Option<u8>, expected: &'static str) -> FormatError {
         let found = match found {
             None => "the file ends".to_string(),
+            Some(byte) if byte.is_ascii_graphic() => format!("there is `{}`", char::from(byte)),
             Some(byte) if byte.is_ascii() => {
                 format!("there is `{}`", char::from(byte).escape_debug())
             }
