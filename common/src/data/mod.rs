@@ -28,7 +28,8 @@ pub use load_error::{LoadError, Place, PlaceColumn};
 pub use load_report::{ColumnReport, LoadReport};
 pub use missing::{MissingPolicy, MissingPolicyError};
 pub use read::{
-    DecimalMark, DecimalMarkError, Encoding, EncodingError, Foreign, FormatError, JsonError, NoText,
+    DecimalMark, DecimalMarkError, Encoding, EncodingError, Foreign, FormatError, JsonError,
+    NoText, is_guarded,
 };
 pub use sample::sample;
 pub use schema::{Schema, SchemaError, Variable};

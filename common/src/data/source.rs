@@ -7,6 +7,7 @@
 //! text gets an error at once if they are plainly something else.
 
 use super::read::Content;
+use bytes::Bytes;
 use flate2::bufread::MultiGzDecoder;
 use lzma_rust2::XzReader;
 use std::fmt;
@@ -261,6 +262,16 @@ impl Source {
         Content::of(&self.start)
     }
 
+    /// Reads everything that is left.
+    ///
+    /// # Errors
+    /// If the stream fails or is too long.
+    pub(crate) fn into_bytes(mut self) -> Result<Bytes, SourceError> {
+        let mut bytes = Vec::new();
+        self.read_to_end(&mut bytes)?;
+        Ok(bytes.into())
+    }
+
     fn expecting_text(self) -> Result<Self, SourceError> {
         match self.content().not_utf8_text() {
             Some(what) => Err(SourceError::NoText { what }),
@@ -396,6 +407,17 @@ mod tests {
         let two_members = [gzip(b"a,b\n"), gzip(b"1,2\n")].concat();
         assert_eq!(read(two_members, 100).unwrap(), b"a,b\n1,2\n");
         assert_eq!(read(Vec::new(), 10).unwrap(), b"");
+    }
+
+    #[test]
+    fn content_is_told_behind_the_packing_and_no_byte_is_lost() {
+        let packed = gzip(b"PAR1 and so on");
+        let source = Source::any_from_reader(io::Cursor::new(packed), 1000).unwrap();
+        assert_eq!(source.content(), Content::Parquet);
+        assert_eq!(source.into_bytes().unwrap(), b"PAR1 and so on"[..]);
+        let long: Vec<u8> = (0..50_000u32).flat_map(u32::to_le_bytes).collect();
+        let source = Source::any_from_reader(io::Cursor::new(long.clone()), 1 << 20).unwrap();
+        assert_eq!(source.into_bytes().unwrap(), long);
     }
 
     #[test]

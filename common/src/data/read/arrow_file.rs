@@ -8,6 +8,7 @@
 
 use super::arrow_arrays::ArrowColumn;
 use super::column_threads::for_each_column;
+use super::decoder_guard::guarded;
 use super::format_error::{FormatError, check_size};
 use super::raw_table::RawTable;
 use crate::data::source::MAX_FILE_BYTES;
@@ -20,6 +21,8 @@ use arrow_ipc::{Block, Message, MessageHeader, RecordBatch as BatchMessage};
 use arrow_schema::{DataType, Schema};
 use bytes::Bytes;
 use std::sync::Arc;
+
+const FORMAT: &str = "Arrow file";
 
 /// How an Arrow file begins and ends.
 const FILE_MARK: &[u8] = b"ARROW1";
@@ -43,12 +46,14 @@ pub(crate) fn read_arrow(
     threads: usize,
 ) -> Result<RawTable, FormatError> {
     let bytes = Buffer::from(bytes);
-    let table = if bytes.starts_with(FILE_MARK) {
-        read_file(&bytes, wanted, threads)?
-    } else {
-        read_stream(bytes, wanted, threads)?
-    };
-    table.finish()
+    guarded(FORMAT, || {
+        let table = if bytes.starts_with(FILE_MARK) {
+            read_file(&bytes, wanted, threads)?
+        } else {
+            read_stream(bytes, wanted, threads)?
+        };
+        table.finish()
+    })
 }
 
 /// Reads a file: its footer has the schema and the places of all messages.
@@ -165,7 +170,7 @@ impl ArrowTable {
     fn take_waiting(&mut self) -> Result<(), FormatError> {
         let batches = std::mem::take(&mut self.waiting);
         self.waiting_bytes = 0;
-        for_each_column(&mut self.columns, self.threads, |index, column| {
+        for_each_column(FORMAT, &mut self.columns, self.threads, |index, column| {
             batches.iter().try_for_each(|batch| {
                 let array = batch.column(index);
                 if column.has_levels() && matches!(array.data_type(), DataType::Dictionary(_, _)) {
@@ -261,7 +266,7 @@ fn check_message(head: &[u8], body: &[u8]) -> Result<(), FormatError> {
     }
     if total > MAX_FILE_BYTES {
         return Err(FormatError::TooLarge {
-            format: "Arrow file",
+            format: FORMAT,
             limit: MAX_FILE_BYTES,
         });
     }
@@ -269,7 +274,7 @@ fn check_message(head: &[u8], body: &[u8]) -> Result<(), FormatError> {
 }
 
 fn damaged(problem: impl std::fmt::Display) -> FormatError {
-    FormatError::damaged("Arrow file", problem)
+    FormatError::damaged(FORMAT, problem)
 }
 
 #[cfg(test)]

@@ -332,10 +332,8 @@ fn utf16_order(start: &[u8]) -> Option<ByteOrder> {
         second_zero += usize::from(pair[1] == 0 && pair[0] != 0);
     }
     // Text in a script other than Latin still has its separators and line ends in Latin.
-    let few = all / 8;
-    if all < 4 {
-        None
-    } else if second_zero > few && first_zero == 0 {
+    let few = (all / 5).max(2);
+    if second_zero > few && first_zero == 0 {
         Some(ByteOrder::LittleEndian)
     } else if first_zero > few && second_zero == 0 {
         Some(ByteOrder::BigEndian)

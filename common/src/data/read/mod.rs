@@ -6,6 +6,7 @@ mod arrow_file;
 mod cells;
 mod column_threads;
 mod content;
+mod decoder_guard;
 mod dictionary;
 mod encoding;
 mod format_error;
@@ -20,6 +21,7 @@ mod xlsx;
 
 pub(crate) use content::Content;
 pub use content::Foreign;
+pub use decoder_guard::is_guarded;
 pub use encoding::{Encoding, EncodingError, NoText};
 pub use format_error::FormatError;
 pub use json_lines::JsonError;

@@ -11,6 +11,7 @@
 
 use super::arrow_arrays::ArrowColumn;
 use super::column_threads::for_each_column;
+use super::decoder_guard::guarded;
 use super::format_error::{FormatError, check_size};
 use super::raw_table::RawTable;
 use arrow_array::StringArray;
@@ -26,6 +27,8 @@ use parquet::file::metadata::ParquetMetaData;
 use parquet::file::serialized_reader::SerializedPageReader;
 use std::sync::Arc;
 
+const FORMAT: &str = "Parquet file";
+
 const BATCH_ROWS: usize = 1 << 16;
 
 /// Reads the wanted columns.
@@ -37,7 +40,8 @@ pub(crate) fn read_parquet(
     wanted: &dyn Fn(&str) -> bool,
     threads: usize,
 ) -> Result<RawTable, FormatError> {
-    let stored = ArrowReaderMetadata::load(&bytes, ArrowReaderOptions::new()).map_err(damaged)?;
+    let load = || ArrowReaderMetadata::load(&bytes, ArrowReaderOptions::new()).map_err(damaged);
+    let stored = guarded(FORMAT, load)?;
     let rows = usize::try_from(stored.metadata().file_metadata().num_rows()).map_err(damaged)?;
     check_places(stored.metadata(), bytes.len())?;
     let fields = stored.schema().fields();
@@ -46,8 +50,8 @@ pub(crate) fn read_parquet(
         .iter()
         .map(|field| ArrowColumn::new(field, wanted))
         .collect::<Result<Vec<_>, _>>()?;
-    let metadata = with_dictionaries(&stored)?;
-    for_each_column(&mut columns, threads, |index, column| {
+    let metadata = guarded(FORMAT, || with_dictionaries(&stored))?;
+    for_each_column(FORMAT, &mut columns, threads, |index, column| {
         read_column(&bytes, &metadata, index, column)?;
         if column.rows() == rows as u64 {
             return Ok(());
@@ -177,7 +181,6 @@ fn check_places(metadata: &ParquetMetaData, file_bytes: usize) -> Result<(), For
             .unwrap_or(chunk.data_page_offset());
         let end = start.checked_add(chunk.compressed_size());
         let within = start >= 0
-            && chunk.data_page_offset() >= start
             && chunk.compressed_size() >= 0
             && chunk.num_values() >= 0
             && end.is_some_and(|end| u64::try_from(end).is_ok_and(|end| end <= file_bytes as u64));
@@ -198,7 +201,7 @@ fn check_places(metadata: &ParquetMetaData, file_bytes: usize) -> Result<(), For
 }
 
 fn damaged(problem: impl std::fmt::Display) -> FormatError {
-    FormatError::damaged("Parquet file", problem)
+    FormatError::damaged(FORMAT, problem)
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@
 //! An archive that lies about them can take more memory; the zip reader does not check them.
 
 use super::cells::Cells;
+use super::decoder_guard::guarded;
 use super::format_error::{FormatError, MAX_CELL_BYTES, check_size};
 use super::number::DecimalMark;
 use super::raw_table::{RawColumn, RawTable};
@@ -19,6 +20,8 @@ use std::io::Cursor;
 use zip::ZipArchive;
 
 const POINT: DecimalMark = DecimalMark::Point;
+
+const FORMAT: &str = "workbook";
 
 /// Where Excel keeps all texts.
 const SHARED_TEXTS: &str = "xl/sharedStrings.xml";
@@ -41,20 +44,22 @@ pub(crate) fn read_xlsx(
     bytes: Bytes,
     wanted: &dyn Fn(&str) -> bool,
 ) -> Result<SheetTable, FormatError> {
-    check_archive(&bytes)?;
-    let mut workbook = Xlsx::new(Cursor::new(bytes)).map_err(damaged)?;
-    let mut sheets = workbook
-        .sheets_metadata()
-        .iter()
-        .filter(|sheet| sheet.typ == SheetType::WorkSheet)
-        .map(|sheet| sheet.name.clone());
-    let sheet = sheets.next().ok_or(FormatError::EmptySheet)?;
-    let further = sheets.collect();
-    let table = read_sheet(&mut workbook, &sheet, wanted)?;
-    Ok(SheetTable {
-        table,
-        sheet,
-        further,
+    guarded(FORMAT, || {
+        check_archive(&bytes)?;
+        let mut workbook = Xlsx::new(Cursor::new(bytes)).map_err(damaged)?;
+        let mut sheets = workbook
+            .sheets_metadata()
+            .iter()
+            .filter(|sheet| sheet.typ == SheetType::WorkSheet)
+            .map(|sheet| sheet.name.clone());
+        let sheet = sheets.next().ok_or(FormatError::EmptySheet)?;
+        let further = sheets.collect();
+        let table = read_sheet(&mut workbook, &sheet, wanted)?;
+        Ok(SheetTable {
+            table,
+            sheet,
+            further,
+        })
     })
 }
 
@@ -74,7 +79,7 @@ fn check_archive(bytes: &Bytes) -> Result<(), FormatError> {
         total = total.saturating_add(entry.size());
         if entry.size() > limit || total > MAX_FILE_BYTES {
             return Err(FormatError::TooLarge {
-                format: "workbook",
+                format: FORMAT,
                 limit,
             });
         }
@@ -248,7 +253,7 @@ fn write_time(time: &ExcelDateTime, out: &mut Vec<u8>) {
 }
 
 fn damaged(problem: impl std::fmt::Display) -> FormatError {
-    FormatError::damaged("workbook", problem)
+    FormatError::damaged(FORMAT, problem)
 }
 
 #[cfg(test)]
