@@ -4,16 +4,18 @@
 //! values and integers within a small range go by a table from key to code, other numbers by a
 //! hash map. What comes out is the same as if the text of every cell had been pushed.
 
+use super::arrow_values::{held, is_readable, write_value};
 use super::cells::{Cells, Codes};
-use super::dictionary::{Dictionary, NULL, TextCode};
+use super::dictionary::Dictionary;
 use super::format_error::{FormatError, MAX_CELL_BYTES};
+use super::key_codes::{Keys, NotCoded, cells_of_keys};
 use super::number::DecimalMark;
 use super::raw_table::RawColumn;
-use super::value_text::{self, Fraction};
+use super::value_text;
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
 use arrow_array::{Array, ArrowPrimitiveType, PrimitiveArray, RunArray};
-use arrow_buffer::{ArrowNativeType, NullBuffer};
+use arrow_buffer::ArrowNativeType;
 use arrow_schema::{DataType, Field, TimeUnit};
 use rustc_hash::FxHashMap;
 
@@ -21,9 +23,6 @@ const POINT: DecimalMark = DecimalMark::Point;
 
 /// Most different keys of a piece that are looked up in a table; more go by a hash map.
 const MAX_KEYS: usize = 1 << 16;
-
-/// A key whose text has not been seen yet.
-const UNSEEN: u32 = u32::MAX;
 
 /// A column that is being read, piece after piece.
 pub(super) struct ArrowColumn {
@@ -98,7 +97,7 @@ impl ArrowColumn {
     /// # Errors
     /// If the text of one is too long.
     pub(super) fn add_levels(&mut self, values: &dyn Array) -> Result<(), FormatError> {
-        let mut levels = Piece::with_capacity(0);
+        let mut levels = Dictionary::default();
         let mut text = Vec::new();
         for at in 0..values.len() {
             text.clear();
@@ -108,13 +107,17 @@ impl ArrowColumn {
             if text.len() > MAX_CELL_BYTES {
                 return Err(self.too_long(0));
             }
-            if levels.dictionary.code(&text, 0).is_none() {
+            if levels.code(&text, 0).is_none() {
                 self.has_levels = false;
                 return Ok(());
             }
         }
         if matches!(self.cells, Cells::Texts { .. }) {
-            self.cells.append(levels.into_cells(), POINT);
+            let piece = Cells::Texts {
+                dictionary: levels,
+                codes: Codes::Bytes(Vec::new()),
+            };
+            self.cells.append(piece, POINT);
         }
         Ok(())
     }
@@ -160,7 +163,7 @@ impl ArrowColumn {
                 let values = array.as_boolean().values();
                 let texts = [value_text::FALSE, value_text::TRUE];
                 self.append_keys(
-                    Keys {
+                    &Keys {
                         rows: array.len(),
                         nulls: array.nulls(),
                         count: 2,
@@ -268,7 +271,7 @@ impl ArrowColumn {
         let keys: &[K::Native] = array.keys().values();
         let values = array.values();
         self.append_keys(
-            Keys {
+            &Keys {
                 rows: array.len(),
                 nulls: array.keys().nulls(),
                 count: values.len(),
@@ -284,7 +287,7 @@ impl ArrowColumn {
         };
         let values = array.values();
         self.append_keys(
-            Keys {
+            &Keys {
                 rows: array.len(),
                 nulls: None,
                 count: values.len(),
@@ -304,9 +307,12 @@ impl ArrowColumn {
         let array_of_type = array.as_primitive::<T>();
         let values = array_of_type.values();
         // What stands where there is no value is mostly zero, so it may count here.
-        let (Some(&first), Some(&last)) = (values.iter().min(), values.iter().max()) else {
+        let Some(&any) = values.first() else {
             return Ok(());
         };
+        let (first, last) = values.iter().fold((any, any), |(first, last), &value| {
+            (first.min(value), last.max(value))
+        });
         let (least, most): (i128, i128) = (first.into(), last.into());
         let range = most - least;
         if matches!(self.cells, Cells::Texts { .. })
@@ -314,7 +320,7 @@ impl ArrowColumn {
             && range < MAX_KEYS
         {
             return self.append_keys(
-                Keys {
+                &Keys {
                     rows: array.len(),
                     nulls: array.nulls(),
                     count: range + 1,
@@ -356,36 +362,38 @@ impl ArrowColumn {
         if let (Some(number), Cells::Numbers { .. }) = (number, &self.cells) {
             return self.append_numbers(array, |row| number(values[row]));
         }
-        let mut codes_of: FxHashMap<u64, TextCode> = FxHashMap::default();
-        let mut piece = Piece::with_capacity(values.len());
-        let mut text = Vec::new();
+        // First which values there are: if they are too many, no text has to be made.
+        let mut places: FxHashMap<u64, u32> = FxHashMap::default();
+        let mut first_rows = Vec::new();
+        let mut keys = Vec::with_capacity(values.len());
         for (row, &value) in values.iter().enumerate() {
             if array.is_null(row) {
-                piece.codes.push(NULL);
+                keys.push(0);
                 continue;
             }
-            let key = key(value);
-            let code = match codes_of.get(&key) {
-                Some(&code) => code,
-                None => {
-                    text.clear();
-                    write_value(array, row, &mut text);
-                    let Some(code) = piece.dictionary.code(&text, self.row(row)) else {
-                        return match number {
-                            Some(number) => {
-                                self.append_many_numbers(array, |row| number(values[row]))
-                            }
-                            None => self.append_cell_by_cell(array),
-                        };
-                    };
-                    codes_of.insert(key, code);
-                    code
-                }
-            };
-            piece.codes.push(code);
+            #[expect(clippy::cast_possible_truncation, reason = "at most MAX_KEYS")]
+            let next = first_rows.len() as u32;
+            let place = *places.entry(key(value)).or_insert(next);
+            if place == next {
+                first_rows.push(row);
+            }
+            keys.push(place);
+            if first_rows.len() > Dictionary::MAX_TEXTS {
+                return match number {
+                    Some(number) => self.append_many_numbers(array, |row| number(values[row])),
+                    None => self.append_cell_by_cell(array),
+                };
+            }
         }
-        self.cells.append(piece.into_cells(), POINT);
-        Ok(())
+        self.append_keys(
+            &Keys {
+                rows: keys.len(),
+                nulls: array.nulls(),
+                count: first_rows.len(),
+                key: |row: usize| keys[row] as usize,
+            },
+            |key, out| write_value(array, first_rows[key], out),
+        )
     }
 
     /// Appends numbers of which there are more than texts are kept.
@@ -394,18 +402,8 @@ impl ArrowColumn {
         array: &dyn Array,
         number: impl Fn(usize) -> f64,
     ) -> Result<(), FormatError> {
-        let mut text = Vec::new();
-        let mut row = 0;
-        while row < array.len() && !matches!(self.cells, Cells::Numbers { .. }) {
-            self.push_cell(array, row, &mut text)?;
-            row += 1;
-        }
-        let rest = array.slice(row, array.len() - row);
-        let rows = self.rows;
-        self.rows += row as u64;
-        let appended = self.append_numbers(&rest, |further| number(row + further));
-        self.rows = rows;
-        appended
+        self.cells.append(Cells::of_numbers(), POINT);
+        self.append_numbers(array, number)
     }
 
     /// Appends numbers to a column of numbers.
@@ -435,11 +433,7 @@ impl ArrowColumn {
     ) -> Result<(), FormatError> {
         for (row, text) in texts.enumerate() {
             match text {
-                Some(text) if text.len() > MAX_CELL_BYTES => return Err(self.too_long(row)),
-                Some(text) => {
-                    let row = self.row(row);
-                    self.cells.push(text.as_bytes(), row, POINT);
-                }
+                Some(text) => self.push_text(text.as_bytes(), row)?,
                 None => self.cells.push_null(),
             }
         }
@@ -461,82 +455,53 @@ impl ArrowColumn {
         text: &mut Vec<u8>,
     ) -> Result<(), FormatError> {
         text.clear();
-        if !write_value(array, row, text) {
-            self.cells.push_null();
-        } else if text.len() > MAX_CELL_BYTES {
-            return Err(self.too_long(row));
+        if write_value(array, row, text) {
+            self.push_text(text, row)
         } else {
-            let row = self.row(row);
-            self.cells.push(text, row, POINT);
+            self.cells.push_null();
+            Ok(())
         }
-        Ok(())
     }
 
     /// Appends cells that are keys into a list of values. `write` writes the text of a value, or
     /// says that there is none.
-    fn append_keys<'a>(
+    fn append_keys(
         &mut self,
-        keys: Keys<'a, impl Fn(usize) -> usize>,
+        keys: &Keys<'_, impl Fn(usize) -> usize>,
         write: impl Fn(usize, &mut Vec<u8>) -> bool,
     ) -> Result<(), FormatError> {
+        match cells_of_keys(keys, self.rows, &write) {
+            Ok(piece) => {
+                self.cells.append(piece, POINT);
+                return Ok(());
+            }
+            Err(NotCoded::TextTooLong(row)) => return Err(self.too_long(row)),
+            // Arrays are checked when they are made.
+            Err(NotCoded::NoSuchKey) => {
+                let problem = "a key is beyond its dictionary";
+                return Err(FormatError::damaged("file", problem));
+            }
+            Err(NotCoded::TooManyTexts) => {}
+        }
         let mut text = Vec::new();
-        let mut piece = Piece::with_capacity(keys.rows);
-        let mut codes_of = vec![UNSEEN; keys.count];
-        let mut fits = true;
-        for row in 0..keys.rows {
-            if !fits {
-                break;
-            }
-            if keys.nulls.is_some_and(|nulls| nulls.is_null(row)) {
-                piece.codes.push(NULL);
-                continue;
-            }
-            let key = (keys.key)(row);
-            let Some(&known) = codes_of.get(key) else {
-                // Arrays are checked when they are made.
-                return Err(FormatError::damaged(
-                    "file",
-                    "a key is beyond its dictionary",
-                ));
-            };
-            #[expect(clippy::cast_possible_truncation, reason = "codes are this wide")]
-            let code = if known != UNSEEN {
-                Some(known as TextCode)
-            } else {
-                text.clear();
-                if !write(key, &mut text) {
-                    Some(NULL)
-                } else if text.len() > MAX_CELL_BYTES {
-                    return Err(self.too_long(row));
-                } else {
-                    piece.dictionary.code(&text, self.row(row))
-                }
-            };
-            match code {
-                Some(code) => {
-                    codes_of[key] = u32::from(code);
-                    piece.codes.push(code);
-                }
-                None => fits = false,
-            }
-        }
-        if fits {
-            self.cells.append(piece.into_cells(), POINT);
-            return Ok(());
-        }
-        // More texts than a dictionary holds.
         for row in 0..keys.rows {
             text.clear();
             let is_null = keys.nulls.is_some_and(|nulls| nulls.is_null(row));
             if is_null || !write((keys.key)(row), &mut text) {
                 self.cells.push_null();
-            } else if text.len() > MAX_CELL_BYTES {
-                return Err(self.too_long(row));
             } else {
-                let row = self.row(row);
-                self.cells.push(&text, row, POINT);
+                self.push_text(&text, row)?;
             }
         }
+        Ok(())
+    }
+
+    fn push_text(&mut self, text: &[u8], row: usize) -> Result<(), FormatError> {
+        if text.len() > MAX_CELL_BYTES {
+            return Err(self.too_long(row));
+        }
+        let row = self.row(row);
+        self.cells.push(text, row, POINT);
         Ok(())
     }
 
@@ -550,190 +515,6 @@ impl ArrowColumn {
             row: self.row(row),
             column: self.name.clone(),
         }
-    }
-}
-
-/// Cells that are keys into a list of `count` values.
-struct Keys<'a, K> {
-    rows: usize,
-    nulls: Option<&'a NullBuffer>,
-    count: usize,
-    key: K,
-}
-
-/// Codes of a piece of a column, with texts of its own.
-struct Piece {
-    dictionary: Dictionary,
-    codes: Vec<TextCode>,
-}
-
-impl Piece {
-    fn with_capacity(rows: usize) -> Self {
-        Self {
-            dictionary: Dictionary::default(),
-            codes: Vec::with_capacity(rows),
-        }
-    }
-
-    fn into_cells(self) -> Cells {
-        let codes = if self.dictionary.len() <= usize::from(u8::MAX) {
-            #[expect(
-                clippy::cast_possible_truncation,
-                reason = "the lowest byte of NULL is what stands for it among bytes"
-            )]
-            Codes::Bytes(self.codes.iter().map(|&code| code as u8).collect())
-        } else {
-            Codes::Words(self.codes)
-        };
-        Cells::Texts {
-            dictionary: self.dictionary,
-            codes,
-        }
-    }
-}
-
-/// Writes the text of a value; `false` if there is none, or not of this type.
-fn write_value(array: &dyn Array, row: usize, out: &mut Vec<u8>) -> bool {
-    if array.is_null(row) {
-        return false;
-    }
-    let fraction = |unit: &TimeUnit| match unit {
-        TimeUnit::Second => Fraction::Seconds,
-        TimeUnit::Millisecond => Fraction::Milliseconds,
-        TimeUnit::Microsecond => Fraction::Microseconds,
-        TimeUnit::Nanosecond => Fraction::Nanoseconds,
-    };
-    macro_rules! value {
-        ($type:ty) => {
-            array.as_primitive::<$type>().value(row)
-        };
-    }
-    match array.data_type() {
-        DataType::Utf8 => out.extend_from_slice(array.as_string::<i32>().value(row).as_bytes()),
-        DataType::LargeUtf8 => {
-            out.extend_from_slice(array.as_string::<i64>().value(row).as_bytes())
-        }
-        DataType::Utf8View => out.extend_from_slice(array.as_string_view().value(row).as_bytes()),
-        DataType::Boolean if array.as_boolean().value(row) => {
-            out.extend_from_slice(value_text::TRUE)
-        }
-        DataType::Boolean => out.extend_from_slice(value_text::FALSE),
-        DataType::Int8 => value_text::integer(value!(Int8Type), out),
-        DataType::Int16 => value_text::integer(value!(Int16Type), out),
-        DataType::Int32 => value_text::integer(value!(Int32Type), out),
-        DataType::Int64 => value_text::integer(value!(Int64Type), out),
-        DataType::UInt8 => value_text::integer(value!(UInt8Type), out),
-        DataType::UInt16 => value_text::integer(value!(UInt16Type), out),
-        DataType::UInt32 => value_text::integer(value!(UInt32Type), out),
-        DataType::UInt64 => value_text::integer(value!(UInt64Type), out),
-        DataType::Float16 => value_text::float16(value!(Float16Type), out),
-        DataType::Float32 => value_text::float32(value!(Float32Type), out),
-        DataType::Float64 => value_text::float64(value!(Float64Type), out),
-        DataType::Decimal32(_, _) => {
-            value_text::integer(
-                array.as_primitive::<Decimal32Type>().value_as_string(row),
-                out,
-            );
-        }
-        DataType::Decimal64(_, _) => {
-            value_text::integer(
-                array.as_primitive::<Decimal64Type>().value_as_string(row),
-                out,
-            );
-        }
-        DataType::Decimal128(_, _) => {
-            value_text::integer(
-                array.as_primitive::<Decimal128Type>().value_as_string(row),
-                out,
-            );
-        }
-        DataType::Decimal256(_, _) => {
-            value_text::integer(
-                array.as_primitive::<Decimal256Type>().value_as_string(row),
-                out,
-            );
-        }
-        DataType::Date32 => value_text::date(i64::from(value!(Date32Type)), out),
-        DataType::Date64 => value_text::date(value!(Date64Type).div_euclid(86_400_000), out),
-        DataType::Time32(unit @ TimeUnit::Second) => {
-            value_text::time(i64::from(value!(Time32SecondType)), fraction(unit), out);
-        }
-        DataType::Time32(_) => {
-            let count = i64::from(value!(Time32MillisecondType));
-            value_text::time(count, Fraction::Milliseconds, out);
-        }
-        DataType::Time64(TimeUnit::Nanosecond) => {
-            value_text::time(value!(Time64NanosecondType), Fraction::Nanoseconds, out);
-        }
-        DataType::Time64(_) => {
-            value_text::time(value!(Time64MicrosecondType), Fraction::Microseconds, out);
-        }
-        DataType::Timestamp(unit, zone) => {
-            let count = match unit {
-                TimeUnit::Second => value!(TimestampSecondType),
-                TimeUnit::Millisecond => value!(TimestampMillisecondType),
-                TimeUnit::Microsecond => value!(TimestampMicrosecondType),
-                TimeUnit::Nanosecond => value!(TimestampNanosecondType),
-            };
-            value_text::timestamp(count, fraction(unit), out);
-            // Stored in universal time, whatever the zone is.
-            if zone.is_some() {
-                out.extend_from_slice(b"+00:00");
-            }
-        }
-        DataType::Duration(unit) => {
-            let count = match unit {
-                TimeUnit::Second => value!(DurationSecondType),
-                TimeUnit::Millisecond => value!(DurationMillisecondType),
-                TimeUnit::Microsecond => value!(DurationMicrosecondType),
-                TimeUnit::Nanosecond => value!(DurationNanosecondType),
-            };
-            value_text::duration(count, fraction(unit), out);
-        }
-        _ => return false,
-    }
-    true
-}
-
-/// Says whether values of a type are single and have a text.
-fn is_readable(data_type: &DataType) -> bool {
-    match data_type {
-        DataType::Null | DataType::Boolean => true,
-        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => true,
-        DataType::Date32 | DataType::Date64 | DataType::Timestamp(_, _) => true,
-        DataType::Time32(_) | DataType::Time64(_) | DataType::Duration(_) => true,
-        DataType::Dictionary(_, values) => is_readable(values) && !is_packed(values),
-        DataType::RunEndEncoded(_, values) => {
-            is_readable(values.data_type()) && !is_packed(values.data_type())
-        }
-        other => other.is_numeric(),
-    }
-}
-
-fn is_packed(data_type: &DataType) -> bool {
-    matches!(
-        data_type,
-        DataType::Dictionary(_, _) | DataType::RunEndEncoded(_, _)
-    )
-}
-
-/// Says in words what a column holds whose values are not single.
-fn held(data_type: &DataType) -> String {
-    match data_type {
-        DataType::List(_)
-        | DataType::LargeList(_)
-        | DataType::FixedSizeList(_, _)
-        | DataType::ListView(_)
-        | DataType::LargeListView(_) => "lists".into(),
-        DataType::Struct(_) => "records with fields of their own".into(),
-        DataType::Map(_, _) => "maps".into(),
-        DataType::Union(_, _) => "values of several types".into(),
-        DataType::Interval(_) => "calendar intervals".into(),
-        DataType::Binary
-        | DataType::LargeBinary
-        | DataType::BinaryView
-        | DataType::FixedSizeBinary(_) => "bytes".into(),
-        other => format!("values of the type {other}"),
     }
 }
 

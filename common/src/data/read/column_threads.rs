@@ -78,7 +78,7 @@ mod tests {
                 Ok(())
             })
             .unwrap();
-            assert_eq!(sum.into_inner(), (1..20).sum());
+            assert_eq!(sum.into_inner(), (1..20).sum::<usize>());
         }
     }
 

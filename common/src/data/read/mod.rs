@@ -3,6 +3,7 @@
 
 mod arrow_arrays;
 mod arrow_file;
+mod arrow_values;
 mod cells;
 mod column_threads;
 mod content;
@@ -11,6 +12,7 @@ mod dictionary;
 mod encoding;
 mod format_error;
 mod json_lines;
+mod key_codes;
 mod number;
 mod parquet;
 mod raw_table;

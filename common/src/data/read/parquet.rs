@@ -29,7 +29,9 @@ use std::sync::Arc;
 
 const FORMAT: &str = "Parquet file";
 
-const BATCH_ROWS: usize = 1 << 16;
+/// More than texts are kept of a column: whether it holds that many numbers is known from its
+/// first batch.
+const BATCH_ROWS: usize = 1 << 17;
 
 /// Reads the wanted columns.
 ///
