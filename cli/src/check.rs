@@ -115,7 +115,7 @@ fn as_json(check: &TableCheck, needs: Option<&Needs>) -> Value {
     json!({
         "format": report.format.to_string(),
         "separator": report.delimiter.map(|delimiter| delimiter.to_string()),
-        "encoding": report.encoding,
+        "encoding": report.encoding.map(|encoding| encoding.to_string()),
         "rows": report.rows_kept,
         "rows_dropped": report.rows_dropped,
         "columns": columns,
@@ -223,7 +223,7 @@ fn how_read(report: &LoadReport) -> String {
     if let Some(delimiter) = report.delimiter {
         let _ = write!(how, ", separated by {delimiter}");
     }
-    if let Some(encoding) = &report.encoding {
+    if let Some(encoding) = report.encoding {
         let _ = write!(how, ", {encoding}");
     }
     how

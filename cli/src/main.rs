@@ -132,11 +132,11 @@ fn main() -> ExitCode {
 }
 
 /// Makes a panic the end of the process, with the exit code of a bug, whatever thread it happens in:
-/// the journal brings the search back. Reading a damaged journal is the one exception.
+/// the journal brings the search back. Reading a damaged journal or table is the one exception.
 fn end_on_panic() {
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |what| {
-        if !rlbayes::journal::is_guarded() {
+        if !rlbayes::journal::is_guarded() && !rlbayes_common::data::is_guarded() {
             usual(what);
             std::process::exit(1);
         }

@@ -5,7 +5,8 @@ use crate::failure::Failure;
 use crate::flag_hints::FlagHint;
 use clap::Args;
 use rlbayes::{
-    BinRules, DecimalMark, DeclaredSchema, Delimiter, LoadOptions, LoadReport, MissingPolicy, Table,
+    BinRules, DecimalMark, DeclaredSchema, Delimiter, Encoding, LoadOptions, LoadReport,
+    MissingPolicy, Table,
 };
 use rlbayes_common::io::parse_name_lists;
 use std::path::{Path, PathBuf};
@@ -44,6 +45,10 @@ pub(crate) struct TableArgs {
     /// What begins a comment that runs to the end of its line, such as #
     #[arg(long, value_name = "CHARACTER", value_parser = parse_comment)]
     pub(crate) comment: Option<u8>,
+    /// The encoding of a text that is not UTF-8, such as windows-1252 or utf-16 [default: told by its
+    /// bytes]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) encoding: Option<Encoding>,
     /// The first row has no names: columns are called V1, V2, ...
     #[arg(long)]
     pub(crate) no_header: bool,
@@ -71,6 +76,7 @@ impl TableArgs {
             decimal: self.decimal,
             comment: self.comment,
             header: self.no_header.then_some(false),
+            encoding: self.encoding,
             drop: names("--drop", &self.drop)?,
             columns: names("--columns", &self.columns)?,
             schema,

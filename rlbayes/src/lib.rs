@@ -128,7 +128,8 @@ pub use request::{Field, RequestError, SearchRequest};
 pub use result_file::write_packed;
 pub use rlbayes_common::data::{
     BinRules, Bins, ColumnKind, ColumnReport, ColumnUse, CutPoints, DecimalMark, DeclaredSchema,
-    Delimiter, LeftOut, LoadError, LoadOptions, LoadReport, MissingPolicy, TableCheck, TableFormat,
+    Delimiter, Encoding, LeftOut, LoadError, LoadOptions, LoadReport, MissingPolicy, TableCheck,
+    TableFormat,
 };
 pub use rlbayes_common::metrics::StructureMetrics;
 pub use rlbayes_common::proof::{CertificateError, Checked as CheckedProof};

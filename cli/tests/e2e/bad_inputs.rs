@@ -103,7 +103,6 @@ fn the_place_of_a_bad_cell_is_named() {
         ("duplicate_header.csv", ["\"age\"", "columns 1 and 3"]),
         ("missing.csv", ["row 3", "\"cough\""]),
         ("many_numbers.csv", ["\"age\"", "--bins quantile:K"]),
-        ("latin1.csv", ["row 2", "\"city\""]),
         ("truncated.csv.gz", ["gzip", "truncated"]),
         ("one_row.csv", ["1 row", "at least 2"]),
     ] {

@@ -13,14 +13,15 @@ pub use counts::{CountIndex, Counter, Kernel, TermSums};
 pub use csv_write::{quoted, write_csv};
 pub use read::{
     BinMethod, BinRules, Bins, BinsError, ColumnKind, ColumnReport, ColumnUse, DecimalMark,
-    DecimalMarkError, DeclaredSchema, DeclaredSchemaError, Delimiter, DelimiterError, LeftOut,
-    LoadError, LoadOptions, LoadReport, MAX_CELL_BYTES, MAX_NAME_BYTES, MIN_ROWS, MISSING_MARKERS,
-    MissingPolicy, MissingPolicyError, Place, PlaceColumn, Reading, TableCheck, TableFormat,
-    check_table, load_table, parse_table,
+    DecimalMarkError, DeclaredSchema, DeclaredSchemaError, Delimiter, DelimiterError, Encoding,
+    EncodingError, Foreign, FormatError, JsonError, LeftOut, LoadError, LoadOptions, LoadReport,
+    MAX_CELL_BYTES, MAX_NAME_BYTES, MIN_ROWS, MISSING_MARKERS, MissingPolicy, MissingPolicyError,
+    NoText, Place, PlaceColumn, Reading, TableCheck, TableFormat, check_table, is_guarded,
+    load_table, parse_table,
 };
 pub use sample::sample;
 pub use schema::{CutPoints, Schema, SchemaError, Variable};
 #[cfg(test)]
 pub(crate) use source::gzip;
-pub use source::{MAX_FILE_BYTES, MAX_STREAM_BYTES, Source, SourceError};
+pub use source::{MAX_FILE_BYTES, MAX_STREAM_BYTES, Packing, Source, SourceError};
 pub use table::{Table, TableError};

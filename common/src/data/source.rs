@@ -1,17 +1,23 @@
-//! Opens a file as a bounded stream of bytes, unpacking gzip on the way.
+//! Opens a file or standard input as a bounded stream of bytes, unpacking gzip, zstd and xz on the
+//! way.
 //!
 //! What comes from a file is untrusted: it may be a directory, a device without end or a small
 //! archive that unpacks to terabytes. This file turns each of these into a [`SourceError`]; what
-//! the bytes mean is left to their readers.
+//! the bytes mean is left to their readers (tables: `read/content.rs`), except that whoever expects
+//! text gets an error at once if they are plainly something else.
 
+use super::read::Content;
+use bytes::Bytes;
 use flate2::bufread::MultiGzDecoder;
+use lzma_rust2::XzReader;
+use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, BufReader, Read};
 use std::path::Path;
 use thiserror::Error;
 
-/// Most bytes taken from a regular file, counted after unpacking: the table takes about half of
-/// its text, and 2 GiB is what a machine for these searches can be expected to spare.
+/// Most bytes taken from a regular file, counted before and after unpacking: the table takes about
+/// half of its text, and 2 GiB is what a machine for these searches can be expected to spare.
 pub const MAX_FILE_BYTES: u64 = 4 << 30;
 
 /// Most bytes taken from a pipe or a device: these may have no end, and a person who pipes more
@@ -21,27 +27,50 @@ pub const MAX_STREAM_BYTES: u64 = 256 << 20;
 /// Size of the read buffer, before and after unpacking.
 const BUFFER_BYTES: usize = 64 << 10;
 
-/// How many bytes the beginnings below have at most.
-const LONGEST_MAGIC: u64 = 8;
+/// How many of the first unpacked bytes are looked at to tell what they are.
+const START_BYTES: u64 = 8 << 10;
 
-/// How a gzip stream begins.
-const GZIP_MAGIC: &[u8] = &[0x1f, 0x8b];
+/// Most memory that unpacking takes: a window of 128 MiB, as the `xz` and `zstd` programs use at
+/// most unless told otherwise, and what is needed around it.
+const MAX_WINDOW_LOG: u32 = 27;
+const MAX_XZ_KIB: u32 = (160 << 20) >> 10;
 
-/// How formats begin that people hand in for a text table.
-const FOREIGN_FORMATS: &[(&[u8], &str)] = &[
-    (b"PK\x03\x04", "a zip archive or an Excel workbook"),
-    (b"\xd0\xcf\x11\xe0", "an old Excel workbook"),
-    (b"PAR1", "a Parquet file"),
-    (b"ARROW1", "an Arrow file"),
-    (b"BZh", "a bzip2 archive"),
-    (b"\xfd7zXZ\x00", "an xz archive"),
-    (b"\x28\xb5\x2f\xfd", "a Zstandard archive"),
-    (b"\x89HDF", "an HDF5 file"),
-    (b"%PDF-", "a PDF document"),
-    (b"\x7fELF", "a program"),
-    (b"\xff\xfe", "UTF-16 text"),
-    (b"\xfe\xff", "UTF-16 text"),
-];
+/// How bytes may be packed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Packing {
+    /// By `gzip`.
+    Gzip,
+    /// By `zstd`.
+    Zstd,
+    /// By `xz`.
+    Xz,
+}
+
+impl Packing {
+    /// How many bytes the beginnings have at most.
+    const LONGEST_MAGIC: u64 = 6;
+
+    /// Tells by the first bytes.
+    fn of(start: &[u8]) -> Option<Self> {
+        let magics: [(&[u8], Self); 3] = [
+            (b"\x1f\x8b", Self::Gzip),
+            (b"\x28\xb5\x2f\xfd", Self::Zstd),
+            (b"\xfd7zXZ\x00", Self::Xz),
+        ];
+        let found = magics.iter().find(|(magic, _)| start.starts_with(magic));
+        found.map(|&(_, packing)| packing)
+    }
+}
+
+impl fmt::Display for Packing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Gzip => "gzip",
+            Self::Zstd => "zstd",
+            Self::Xz => "xz",
+        })
+    }
+}
 
 /// Why bytes cannot be had.
 #[derive(Debug, Error)]
@@ -55,9 +84,11 @@ pub enum SourceError {
     /// The file may not be read by this user.
     #[error("cannot open the file: no permission to read it")]
     NoPermission,
-    /// The content begins like another format.
-    #[error("cannot read the file: it is {what}; expected UTF-8 text, plain or gzipped")]
-    ForeignFormat {
+    /// The content is that of another format.
+    #[error(
+        "cannot read the file: it is {what}; expected UTF-8 text, plain or packed by gzip, zstd or xz"
+    )]
+    NoText {
         /// What the content looks like.
         what: &'static str,
     },
@@ -67,12 +98,17 @@ pub enum SourceError {
         /// How many bytes are taken.
         limit: u64,
     },
-    /// A gzip stream stops before its end.
-    #[error("cannot unpack the gzip data: it ends too early; the file is truncated")]
-    TruncatedGzip,
-    /// A gzip stream is broken.
-    #[error("cannot unpack the gzip data: {0}; the file is damaged")]
-    DamagedGzip(String),
+    /// A packed stream stops before its end.
+    #[error("cannot unpack the {0} data: it ends too early; the file is truncated")]
+    Truncated(Packing),
+    /// A packed stream is broken.
+    #[error("cannot unpack the {packing} data: {problem}; the file is damaged")]
+    Damaged {
+        /// How it is packed.
+        packing: Packing,
+        /// What the unpacker says.
+        problem: String,
+    },
     /// Any other failure of the operating system.
     #[error("cannot read the input: {0}")]
     Io(io::Error),
@@ -105,33 +141,50 @@ impl From<io::Error> for SourceError {
 /// assert_eq!(text, "a,b\n");
 /// ```
 pub struct Source {
-    content: Content,
+    /// The first unpacked bytes, and how many of them have been read.
+    start: Vec<u8>,
+    position: usize,
+    rest: Unpacked,
 }
 
-/// The two ways bytes come.
-enum Content {
+/// The ways bytes come.
+enum Unpacked {
     Plain(PlainReader),
     Gzip(Bounded<MultiGzDecoder<PlainReader>>),
+    Zstd(Bounded<zstd::Decoder<'static, PlainReader>>),
+    Xz(Box<Bounded<XzReader<PlainReader>>>),
 }
 
 /// The bytes as they are stored: the first few, looked at already, then the rest.
 type PlainReader = BufReader<io::Chain<io::Cursor<Vec<u8>>, Bounded<Box<dyn Read + Send>>>>;
 
 impl Source {
-    /// Opens a file, a pipe or a device.
+    /// Opens a file, a pipe or a device that holds text.
     ///
     /// # Errors
-    /// If it cannot be opened, is a directory, or begins like a format that is not text.
+    /// If it cannot be opened, is a directory, or holds something that is not text.
     pub fn open(path: &Path) -> Result<Self, SourceError> {
         Self::open_within(path, MAX_FILE_BYTES)
     }
 
-    /// Opens a file, a pipe or a device of which at most `limit` bytes are taken, fewer of what may
-    /// have no end.
+    /// Opens a file, a pipe or a device that holds text, of which at most `limit` bytes are taken,
+    /// fewer of what may have no end.
     ///
     /// # Errors
     /// As [`Self::open`].
     pub fn open_within(path: &Path, limit: u64) -> Result<Self, SourceError> {
+        Self::open_bytes(path, limit)?.expecting_text()
+    }
+
+    /// Opens a file, a pipe or a device that holds anything.
+    ///
+    /// # Errors
+    /// If it cannot be opened or is a directory.
+    pub(crate) fn open_any(path: &Path) -> Result<Self, SourceError> {
+        Self::open_bytes(path, MAX_FILE_BYTES)
+    }
+
+    fn open_bytes(path: &Path, limit: u64) -> Result<Self, SourceError> {
         // Asked before opening, since opening a directory succeeds on some systems.
         let metadata = fs::metadata(path)?;
         if metadata.is_dir() {
@@ -142,10 +195,18 @@ impl Source {
         } else {
             limit.min(MAX_STREAM_BYTES)
         };
-        Self::from_reader(File::open(path)?, limit)
+        Self::any_from_reader(File::open(path)?, limit)
     }
 
-    /// Wraps a stream of which at most `limit` bytes are taken, before and after unpacking.
+    /// Opens standard input, whatever it holds.
+    ///
+    /// # Errors
+    /// If its first bytes cannot be read.
+    pub(crate) fn stdin() -> Result<Self, SourceError> {
+        Self::any_from_reader(io::stdin(), MAX_STREAM_BYTES)
+    }
+
+    /// Wraps a stream of text of which at most `limit` bytes are taken, before and after unpacking.
     ///
     /// # Errors
     /// If its first bytes cannot be read or are those of a format that is not text.
@@ -153,66 +214,133 @@ impl Source {
         reader: impl Read + Send + 'static,
         limit: u64,
     ) -> Result<Self, SourceError> {
+        Self::any_from_reader(reader, limit)?.expecting_text()
+    }
+
+    /// Wraps a stream of anything of which at most `limit` bytes are taken, before and after
+    /// unpacking.
+    ///
+    /// # Errors
+    /// If its first bytes cannot be read.
+    pub(crate) fn any_from_reader(
+        reader: impl Read + Send + 'static,
+        limit: u64,
+    ) -> Result<Self, SourceError> {
         let mut stored = Bounded::new(Box::new(reader) as Box<dyn Read + Send>, limit);
-        // A pipe may hand out single bytes: wait for as many as show the format.
-        let mut start = Vec::new();
+        // A pipe may hand out single bytes: wait for as many as show the packing.
+        let mut magic = Vec::new();
         stored
             .by_ref()
-            .take(LONGEST_MAGIC)
-            .read_to_end(&mut start)?;
-        if start.starts_with(GZIP_MAGIC) {
-            let unpacked = Bounded::new(MultiGzDecoder::new(joined(start, stored)), limit);
-            return Ok(Self {
-                content: Content::Gzip(unpacked),
-            });
-        }
-        let foreign = FOREIGN_FORMATS
-            .iter()
-            .find(|(magic, _)| start.starts_with(magic));
-        if let Some(&(_, what)) = foreign {
-            return Err(SourceError::ForeignFormat { what });
-        }
+            .take(Packing::LONGEST_MAGIC)
+            .read_to_end(&mut magic)?;
+        let packing = Packing::of(&magic);
+        let stored = BufReader::with_capacity(BUFFER_BYTES, io::Cursor::new(magic).chain(stored));
+        let mut rest = match packing {
+            None => Unpacked::Plain(stored),
+            Some(Packing::Gzip) => Unpacked::Gzip(Bounded::new(MultiGzDecoder::new(stored), limit)),
+            Some(Packing::Zstd) => {
+                let mut decoder = zstd::Decoder::with_buffer(stored)?;
+                decoder.window_log_max(MAX_WINDOW_LOG)?;
+                Unpacked::Zstd(Bounded::new(decoder, limit))
+            }
+            Some(Packing::Xz) => {
+                let decoder = XzReader::new_mem_limit(stored, true, MAX_XZ_KIB);
+                Unpacked::Xz(Box::new(Bounded::new(decoder, limit)))
+            }
+        };
+        let mut start = Vec::new();
+        rest.by_ref().take(START_BYTES).read_to_end(&mut start)?;
         Ok(Self {
-            content: Content::Plain(joined(start, stored)),
+            start,
+            position: 0,
+            rest,
         })
     }
-}
 
-fn joined(start: Vec<u8>, rest: Bounded<Box<dyn Read + Send>>) -> PlainReader {
-    BufReader::with_capacity(BUFFER_BYTES, io::Cursor::new(start).chain(rest))
+    /// Returns what the bytes seem to be.
+    pub(crate) fn content(&self) -> Content {
+        Content::of(&self.start)
+    }
+
+    /// Reads everything that is left.
+    ///
+    /// # Errors
+    /// If the stream fails or is too long.
+    pub(crate) fn into_bytes(mut self) -> Result<Bytes, SourceError> {
+        let mut bytes = Vec::new();
+        self.read_to_end(&mut bytes)?;
+        Ok(bytes.into())
+    }
+
+    fn expecting_text(self) -> Result<Self, SourceError> {
+        match self.content().not_utf8_text() {
+            Some(what) => Err(SourceError::NoText { what }),
+            None => Ok(self),
+        }
+    }
 }
 
 impl Read for Source {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        match &mut self.content {
-            Content::Plain(reader) => reader.read(buffer),
-            Content::Gzip(reader) => reader.read(buffer).map_err(gzip_error),
+        if self.position < self.start.len() {
+            let count = (&self.start[self.position..]).read(buffer)?;
+            self.position += count;
+            return Ok(count);
+        }
+        self.rest.read(buffer)
+    }
+}
+
+impl Read for Unpacked {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Plain(reader) => reader.read(buffer),
+            Self::Gzip(reader) => reader
+                .read(buffer)
+                .map_err(|error| unpack_error(error, Packing::Gzip)),
+            Self::Zstd(reader) => reader
+                .read(buffer)
+                .map_err(|error| unpack_error(error, Packing::Zstd)),
+            Self::Xz(reader) => reader
+                .read(buffer)
+                .map_err(|error| unpack_error(error, Packing::Xz)),
         }
     }
 }
 
-impl std::fmt::Debug for Source {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let gzip = matches!(self.content, Content::Gzip(_));
-        f.debug_struct("Source").field("gzip", &gzip).finish()
+impl fmt::Debug for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let packing = match self.rest {
+            Unpacked::Plain(_) => None,
+            Unpacked::Gzip(_) => Some(Packing::Gzip),
+            Unpacked::Zstd(_) => Some(Packing::Zstd),
+            Unpacked::Xz(_) => Some(Packing::Xz),
+        };
+        f.debug_struct("Source").field("packing", &packing).finish()
     }
 }
 
-/// Names what is wrong with a gzip stream, keeping causes that are already named.
-fn gzip_error(error: io::Error) -> io::Error {
+/// Names what is wrong with a packed stream, keeping causes that are already named.
+fn unpack_error(error: io::Error, packing: Packing) -> io::Error {
     if error
         .get_ref()
         .is_some_and(|cause| cause.is::<SourceError>())
     {
         return error;
     }
-    match error.kind() {
-        io::ErrorKind::UnexpectedEof => io::Error::other(SourceError::TruncatedGzip),
-        io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput => {
-            io::Error::other(SourceError::DamagedGzip(error.to_string()))
-        }
-        _ => error,
-    }
+    let damaged = match error.kind() {
+        io::ErrorKind::UnexpectedEof => SourceError::Truncated(packing),
+        io::ErrorKind::InvalidData
+        | io::ErrorKind::InvalidInput
+        | io::ErrorKind::OutOfMemory
+        | io::ErrorKind::Unsupported
+        | io::ErrorKind::Other => SourceError::Damaged {
+            packing,
+            problem: error.to_string(),
+        },
+        _ => return error,
+    };
+    io::Error::other(damaged)
 }
 
 /// A reader that fails when its stream is longer than a number of bytes.
@@ -264,6 +392,7 @@ pub(crate) fn gzip(bytes: &[u8]) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn read(bytes: Vec<u8>, limit: u64) -> Result<Vec<u8>, SourceError> {
         let mut content = Vec::new();
@@ -278,6 +407,17 @@ mod tests {
         let two_members = [gzip(b"a,b\n"), gzip(b"1,2\n")].concat();
         assert_eq!(read(two_members, 100).unwrap(), b"a,b\n1,2\n");
         assert_eq!(read(Vec::new(), 10).unwrap(), b"");
+    }
+
+    #[test]
+    fn content_is_told_behind_the_packing_and_no_byte_is_lost() {
+        let packed = gzip(b"PAR1 and so on");
+        let source = Source::any_from_reader(io::Cursor::new(packed), 1000).unwrap();
+        assert_eq!(source.content(), Content::Parquet);
+        assert_eq!(source.into_bytes().unwrap(), b"PAR1 and so on"[..]);
+        let long: Vec<u8> = (0..50_000u32).flat_map(u32::to_le_bytes).collect();
+        let source = Source::any_from_reader(io::Cursor::new(long.clone()), 1 << 20).unwrap();
+        assert_eq!(source.into_bytes().unwrap(), long);
     }
 
     #[test]
@@ -313,9 +453,9 @@ mod tests {
     #[test]
     fn a_gzip_bomb_ends_at_the_limit() {
         let bomb = gzip(&vec![b'x'; 1 << 20]);
-        assert!(bomb.len() < 10_000);
-        let error = read(bomb, 10_000).unwrap_err();
-        assert!(matches!(error, SourceError::TooLarge { limit: 10_000 }));
+        assert!(bomb.len() < 20_000);
+        let error = read(bomb, 20_000).unwrap_err();
+        assert!(matches!(error, SourceError::TooLarge { limit: 20_000 }));
     }
 
     #[test]
@@ -324,7 +464,7 @@ mod tests {
         for length in [2, 5, 12, whole.len() / 2, whole.len() - 1] {
             let error = read(whole[..length].to_vec(), 1 << 20).unwrap_err();
             assert!(
-                matches!(error, SourceError::TruncatedGzip),
+                matches!(error, SourceError::Truncated(Packing::Gzip)),
                 "{length}: {error}"
             );
         }
@@ -332,7 +472,52 @@ mod tests {
         let last = damaged.len() - 5;
         damaged[last] ^= 0xff;
         let error = read(damaged, 1 << 20).unwrap_err();
-        assert!(matches!(error, SourceError::DamagedGzip(_)), "{error}");
+        assert!(matches!(error, SourceError::Damaged { .. }), "{error}");
+    }
+
+    #[test]
+    fn zstd_and_xz_are_unpacked_and_bounded_like_gzip() {
+        let text = format!("a,b\n{}", "x,1\ny,2\n".repeat(50));
+        let xz = include_bytes!("read/fixtures/text.csv.xz").to_vec();
+        let zst = include_bytes!("read/fixtures/text.csv.zst").to_vec();
+        for (packed, packing) in [(xz, Packing::Xz), (zst, Packing::Zstd)] {
+            assert_eq!(read(packed.clone(), 1000).unwrap(), text.as_bytes());
+            let error = read(packed.clone(), 403).unwrap_err();
+            assert!(
+                matches!(error, SourceError::TooLarge { limit: 403 }),
+                "{error}"
+            );
+            let two = [packed.clone(), packed.clone()].concat();
+            assert_eq!(read(two, 1000).unwrap().len(), 2 * text.len());
+            for length in 6..packed.len() {
+                let error = read(packed[..length].to_vec(), 1000).unwrap_err();
+                assert!(
+                    matches!(error, SourceError::Truncated(found) if found == packing),
+                    "{packing} {length}: {error}"
+                );
+            }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(1000))]
+
+        #[test]
+        fn damaged_archives_never_panic(
+            which in 0usize..3,
+            bytes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
+        ) {
+            let mut file = match which {
+                0 => include_bytes!("read/fixtures/text.csv.xz").to_vec(),
+                1 => include_bytes!("read/fixtures/text.csv.zst").to_vec(),
+                _ => gzip(b"a,b\n1,2\n"),
+            };
+            for (at, byte) in bytes {
+                let at = at.index(file.len());
+                file[at] = byte;
+            }
+            let _ = read(file, 100_000);
+        }
     }
 
     #[test]
@@ -340,8 +525,8 @@ mod tests {
         let error = read(b"PK\x03\x04 and so on".to_vec(), 100).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "cannot read the file: it is a zip archive or an Excel workbook; \
-             expected UTF-8 text, plain or gzipped"
+            "cannot read the file: it is a zip archive; expected UTF-8 text, plain or packed by \
+             gzip, zstd or xz"
         );
     }
 

@@ -156,20 +156,6 @@ impl Cells {
         }
     }
 
-    /// Starts a column whose first texts are given: the levels of a column that has such.
-    pub(crate) fn with_levels<'t>(levels: impl IntoIterator<Item = &'t [u8]>) -> Self {
-        let mut dictionary = Dictionary::default();
-        for level in levels {
-            if dictionary.code(level, 0).is_none() {
-                return Self::TooMany { rows: 0 };
-            }
-        }
-        Self::Texts {
-            dictionary,
-            codes: Codes::Bytes(Vec::new()),
-        }
-    }
-
     /// Returns an empty piece of the kind that should follow this one.
     pub(crate) fn next_piece(&self) -> Self {
         match self {

@@ -18,6 +18,7 @@
 //! the two headings, with a line such as `smoker = ["no", "yes"]` for each variable, is read as well.
 
 use super::delimiter::Delimiter;
+use super::encoding::Encoding;
 use super::load_report::{ColumnUse, LeftOut, LoadReport};
 use super::number::DecimalMark;
 use super::options::LoadOptions;
@@ -56,7 +57,7 @@ pub struct Reading {
     /// Whether the first row has the names.
     pub header: Option<bool>,
     /// The encoding of the text.
-    pub encoding: Option<String>,
+    pub encoding: Option<Encoding>,
     /// The texts that stand for a missing cell.
     pub missing_markers: Option<Vec<String>>,
     /// Columns that are left out; those that a table does not have do not matter.
@@ -196,7 +197,7 @@ impl DeclaredSchema {
             decimal: options.decimal,
             comment: options.comment,
             header: options.header,
-            encoding: report.encoding.clone(),
+            encoding: report.encoding,
             missing_markers: options.missing_markers,
             drop,
         };
@@ -237,7 +238,10 @@ impl DeclaredSchema {
                 .map(|it| toml_text(&char::from(it).to_string())),
         );
         line("header", reading.header.map(|it| it.to_string()));
-        line("encoding", reading.encoding.as_deref().map(toml_text));
+        line(
+            "encoding",
+            reading.encoding.map(|it| toml_text(&it.to_string())),
+        );
         line(
             "missing",
             reading.missing_markers.as_deref().map(toml_texts),
@@ -451,7 +455,7 @@ impl File<'_> {
                     _ => return Err(refused("true or false")),
                 },
                 "encoding" => {
-                    let found = text().map(str::to_string);
+                    let found = text().and_then(|text| text.parse().ok());
                     let expected = "a name such as \"windows-1252\"";
                     reading.encoding = Some(found.ok_or_else(|| refused(expected))?);
                 }

@@ -1,13 +1,20 @@
 //! A file, a stream or a text to a [`Table`].
 
+use super::arrow_file::read_arrow;
+use super::content::Content;
 use super::csv::{CsvOptions, read_csv};
 use super::delimiter::Delimiter;
-use super::load_error::LoadError;
+use super::encoding::{Decoded, Encoding};
+use super::format_error::FormatError;
+use super::json_lines::read_json_lines;
+use super::load_error::{LoadError, list, shown};
 use super::load_report::{LoadReport, TableFormat};
 use super::options::LoadOptions;
+use super::parquet::read_parquet;
 use super::variables::{Plan, is_wanted};
-use crate::data::{Source, Table};
-use std::io::Read;
+use super::xlsx::read_xlsx;
+use crate::data::{MAX_FILE_BYTES, Source, SourceError, Table};
+use std::io::{Cursor, Read};
 use std::path::Path;
 
 /// What a look at a table found, whether or not it can be used.
@@ -69,7 +76,96 @@ pub fn parse_table(
 fn plan_of_file(path: &Path, options: &LoadOptions) -> Result<Plan, LoadError> {
     let options = options.with_schema();
     let delimiter = options.delimiter.or_else(|| Delimiter::of_path(path));
-    plan_of_text(Source::open(path)?, delimiter, &options)
+    if path.as_os_str() == STANDARD_INPUT {
+        // Kept, since it cannot be read a second time.
+        let bytes = Source::stdin()?.into_bytes()?;
+        let open = || Source::any_from_reader(Cursor::new(bytes.clone()), MAX_FILE_BYTES);
+        return plan_of_source(&open, delimiter, &options);
+    }
+    plan_of_source(&|| Source::open_any(path), delimiter, &options)
+}
+
+/// The name of standard input.
+const STANDARD_INPUT: &str = "-";
+
+/// Reads a source as what it is.
+fn plan_of_source(
+    open: &dyn Fn() -> Result<Source, SourceError>,
+    delimiter: Option<Delimiter>,
+    options: &LoadOptions,
+) -> Result<Plan, LoadError> {
+    let source = open()?;
+    let wanted = |name: &str| name.is_empty() || is_wanted(name, options);
+    let threads = options.threads;
+    let (raw, format) = match source.content() {
+        Content::Text | Content::Utf16(_) if options.encoding.is_some() => {
+            let encoding = options.encoding.unwrap_or(Encoding::UTF_8);
+            return plan_of_encoded(source, encoding, delimiter, options);
+        }
+        Content::Utf16(order) => {
+            return plan_of_encoded(source, Encoding::utf_16(order), delimiter, options);
+        }
+        Content::Text => {
+            let plan = plan_of_text(source, delimiter, options);
+            return match is_not_utf8(&plan) {
+                // Text that is not UTF-8 is most often what Windows writes.
+                true => plan_of_encoded(open()?, Encoding::WINDOWS_1252, delimiter, options),
+                false => plan,
+            };
+        }
+        Content::Parquet => {
+            let raw = read_parquet(source.into_bytes()?, &wanted, threads)?;
+            (raw, TableFormat::Parquet)
+        }
+        Content::ArrowFile | Content::ArrowStream => {
+            let raw = read_arrow(source.into_bytes()?, &wanted, threads)?;
+            (raw, TableFormat::Arrow)
+        }
+        Content::JsonLines => (read_json_lines(source, &wanted)?, TableFormat::JsonLines),
+        Content::Workbook => {
+            let sheet = read_xlsx(source.into_bytes()?, &wanted)?;
+            let mut plan = Plan::new(sheet.table, options)?;
+            plan.report.format = TableFormat::Spreadsheet;
+            if !sheet.further.is_empty() {
+                plan.report.warnings.push(format!(
+                    "only the first sheet, {}, is read; there are others: {}",
+                    shown(&sheet.sheet),
+                    list(&sheet.further)
+                ));
+            }
+            return Ok(plan);
+        }
+        Content::Network(what) => return Err(LoadError::IsNetwork(what)),
+        Content::Foreign(foreign) => return Err(FormatError::from(foreign).into()),
+    };
+    let mut plan = Plan::new(raw, options)?;
+    plan.report.format = format;
+    Ok(plan)
+}
+
+/// Returns whether text was read as UTF-8 and is not.
+fn is_not_utf8(plan: &Result<Plan, LoadError>) -> bool {
+    match plan {
+        Ok(plan) => plan
+            .problems
+            .iter()
+            .any(|problem| matches!(problem, LoadError::NotUtf8(_))),
+        Err(error) => matches!(error, LoadError::NotUtf8(_)),
+    }
+}
+
+fn plan_of_encoded(
+    source: Source,
+    encoding: Encoding,
+    delimiter: Option<Delimiter>,
+    options: &LoadOptions,
+) -> Result<Plan, LoadError> {
+    if encoding == Encoding::UTF_8 {
+        return plan_of_text(source, delimiter, options);
+    }
+    let mut plan = plan_of_text(Decoded::new(source, encoding), delimiter, options)?;
+    plan.report.encoding = Some(encoding);
+    Ok(plan)
 }
 
 fn plan_of_text(

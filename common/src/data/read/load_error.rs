@@ -1,6 +1,7 @@
 //! Why text does not make a table. Each message is one sentence that says where, what, and what
 //! was expected; the path is left to the caller, who knows it.
 
+use super::format_error::FormatError;
 use super::kinds::MAX_NUMERIC_STATES;
 use super::{MAX_CELL_BYTES, MAX_NAME_BYTES, MIN_ROWS};
 use crate::data::{SchemaError, SourceError, TableError, Variable};
@@ -48,6 +49,9 @@ pub enum LoadError {
     /// The bytes cannot be had.
     #[error(transparent)]
     Source(#[from] SourceError),
+    /// A file in another format than text holds no table.
+    #[error(transparent)]
+    Format(#[from] FormatError),
     /// There is no header.
     #[error("the file is empty; expected a header line and at least {MIN_ROWS} rows")]
     Empty,

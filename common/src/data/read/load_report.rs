@@ -2,6 +2,7 @@
 
 use super::bins::Bins;
 use super::delimiter::Delimiter;
+use super::encoding::Encoding;
 use super::kinds::ColumnKind;
 use std::fmt;
 
@@ -13,7 +14,7 @@ pub struct LoadReport {
     /// What stood between the cells, if it was text.
     pub delimiter: Option<Delimiter>,
     /// The encoding of the text, if it was not UTF-8.
-    pub encoding: Option<String>,
+    pub encoding: Option<Encoding>,
     /// Rows of the file.
     pub rows_read: usize,
     /// Rows of the table.

@@ -1,15 +1,25 @@
 //! Reading tables, in two steps: a *source* turns bytes into columns of cells (`csv`; one file per
 //! format), and a *schema* turns columns into variables (`kinds` looks at them, `variables` decides).
 
+mod arrow_arrays;
+mod arrow_file;
+mod arrow_values;
 mod bins;
 mod blocks;
 mod cells;
+mod column_threads;
 mod comments;
+mod content;
 mod csv;
 mod dates;
 mod declared_schema;
+mod decoder_guard;
 mod delimiter;
 mod dictionary;
+mod encoding;
+mod format_error;
+mod json_lines;
+mod key_codes;
 mod kinds;
 mod load;
 mod load_error;
@@ -17,15 +27,26 @@ mod load_report;
 mod missing;
 mod number;
 mod options;
+mod parquet;
 mod plain_rows;
 mod raw_table;
 mod records;
+#[cfg(test)]
+mod shown_table;
+mod value_text;
 mod variables;
 mod warnings;
+mod xlsx;
 
 pub use bins::{BinMethod, BinRules, Bins, BinsError};
+pub(crate) use content::Content;
+pub use content::Foreign;
 pub use declared_schema::{DeclaredSchema, DeclaredSchemaError, Reading};
+pub use decoder_guard::is_guarded;
 pub use delimiter::{Delimiter, DelimiterError};
+pub use encoding::{Encoding, EncodingError, NoText};
+pub use format_error::FormatError;
+pub use json_lines::JsonError;
 pub use kinds::ColumnKind;
 pub use load::{TableCheck, check_table, load_table, parse_table};
 pub use load_error::{LoadError, Place, PlaceColumn};

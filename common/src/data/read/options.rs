@@ -3,6 +3,7 @@
 use super::bins::BinRules;
 use super::declared_schema::DeclaredSchema;
 use super::delimiter::Delimiter;
+use super::encoding::Encoding;
 use super::missing::MissingPolicy;
 use super::number::DecimalMark;
 
@@ -17,6 +18,8 @@ pub struct LoadOptions {
     pub comment: Option<u8>,
     /// Whether the first row has the names of the columns; it has unless said otherwise.
     pub header: Option<bool>,
+    /// The encoding of a text: told from its bytes unless said otherwise.
+    pub encoding: Option<Encoding>,
     /// Columns that are left out.
     pub drop: Vec<String>,
     /// If not empty, all others are left out.
@@ -40,6 +43,7 @@ impl Default for LoadOptions {
             decimal: None,
             comment: None,
             header: None,
+            encoding: None,
             drop: Vec::new(),
             columns: Vec::new(),
             schema: None,
@@ -61,6 +65,7 @@ impl LoadOptions {
             options.decimal = options.decimal.or(said.decimal);
             options.comment = options.comment.or(said.comment);
             options.header = options.header.or(said.header);
+            options.encoding = options.encoding.or(said.encoding);
             if options.missing_markers.is_none() {
                 options.missing_markers.clone_from(&said.missing_markers);
             }

@@ -49,12 +49,8 @@ fn each_bad_file_has_its_sentence() {
         ),
         (
             "zip.csv",
-            "cannot read the file: it is a zip archive or an Excel workbook; expected UTF-8 text, \
-             plain or gzipped",
-        ),
-        (
-            "utf16.csv",
-            "cannot read the file: it is UTF-16 text; expected UTF-8 text, plain or gzipped",
+            "cannot read the file: it is a zip archive; expected UTF-8 text, plain or packed by \
+             gzip, zstd or xz",
         ),
         (
             "nul.csv",
@@ -95,14 +91,6 @@ fn each_bad_file_has_its_sentence() {
             "3 cells in 2 rows are missing (as empty 1x, \"?\" 1x, \"NA\" 1x), most in \"cough\" (2), \"smoker\" \
              (1), the first at row 3, column \"cough\"; expected complete rows: without such rows 2 \
              of 4 would be left",
-        ),
-        (
-            "latin1.csv",
-            "cannot parse row 2, column \"city\": the cell is not valid UTF-8; expected UTF-8 text",
-        ),
-        (
-            "latin1_header.csv",
-            "cannot parse row 1, column 2: the cell is not valid UTF-8; expected UTF-8 text",
         ),
         (
             "open_quote.csv",
