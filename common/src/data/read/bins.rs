@@ -93,19 +93,25 @@ impl Bins {
         };
         // A cut with no value between it and the one before makes an empty bin.
         let mut below = 0;
-        cuts.retain(|&cut| {
-            let up_to = sorted.partition_point(|&value| value <= cut);
+        cuts.retain_mut(|cut| {
+            let up_to = sorted.partition_point(|value| value <= cut);
             let kept = up_to > below && up_to < sorted.len();
             if kept {
+                *cut = short_cut(*cut, sorted[up_to - 1], sorted[up_to]);
                 below = up_to;
             }
             kept
         });
-        let edges: Vec<f64> = [&[least], cuts.as_slice(), &[greatest]].concat();
+        let exact = cuts.iter().map(|&cut| exact_number(cut));
+        let edges: Vec<String> = [short_number(least)]
+            .into_iter()
+            .chain(exact)
+            .chain([short_number(greatest)])
+            .collect();
         let labels = edges
             .windows(2)
             .enumerate()
-            .map(|(bin, edge)| label(bin + 1, edge[0], edge[1]))
+            .map(|(bin, edge)| label(bin + 1, &edge[0], &edge[1]))
             .collect();
         (CutPoints::new(cuts).unwrap_or_default(), labels)
     }
@@ -228,13 +234,68 @@ fn width_cuts(least: f64, greatest: f64, count: usize) -> Vec<f64> {
 }
 
 /// Returns `b03_-2.5_to_3.1`: the number comes first and has two digits, so that labels sort like
-/// bins and none reads as a number.
-fn label(bin: usize, low: f64, high: f64) -> String {
-    format!("b{bin:02}_{}_to_{}", short_number(low), short_number(high))
+/// bins and none reads as a number. The cut points stand in the labels exactly, so that a network
+/// file, which has the labels for states, carries them too ([`CutPoints::of_states`]).
+fn label(bin: usize, low: &str, high: &str) -> String {
+    format!("b{bin:02}_{low}_to_{high}")
 }
 
-/// Returns a number in at most about a dozen characters of `[0-9.e-]`. Six digits are enough to
-/// tell intervals apart for a reader; the report has the exact cut points.
+impl CutPoints {
+    /// Returns the cut points that the labels of bins name; `None` for other states.
+    ///
+    /// ```
+    /// use rlbayes_common::data::CutPoints;
+    /// let states = ["b01_0_to_2.5", "b02_2.5_to_9"].map(String::from);
+    /// assert_eq!(CutPoints::of_states(&states).unwrap().as_slice(), [2.5]);
+    /// assert!(CutPoints::of_states(&["low", "high"].map(String::from)).is_none());
+    /// ```
+    #[must_use]
+    pub fn of_states(states: &[String]) -> Option<Self> {
+        let mut limits = Vec::with_capacity(states.len());
+        for (bin, state) in states.iter().enumerate() {
+            let rest = state.strip_prefix(&format!("b{:02}_", bin + 1))?;
+            limits.push(rest.split_once("_to_")?);
+        }
+        let meet = limits.windows(2).all(|pair| pair[0].1 == pair[1].0);
+        let (_, inner) = limits.split_last()?;
+        let cuts: Option<Vec<f64>> = inner.iter().map(|(_, high)| high.parse().ok()).collect();
+        Self::new(cuts?).filter(|_| meet && states.len() > 1)
+    }
+}
+
+/// Longest cut point that is taken as it is.
+const SHORT_CUT: usize = 8;
+
+/// Returns a cut near to a given one that separates the same two values, with few digits.
+fn short_cut(cut: f64, below: f64, above: f64) -> f64 {
+    if exact_number(cut).len() <= SHORT_CUT {
+        return cut;
+    }
+    let fits = |candidate: &f64| (below..above).contains(candidate);
+    for digits in 0..16 {
+        let rounded: f64 = format!("{cut:.digits$e}").parse().unwrap_or(cut);
+        // Rounding may have gone down below the lower value: one unit of the last digit up.
+        let unit = 10f64.powf(cut.abs().log10().floor() - digits as f64);
+        let up: f64 = format!("{:.digits$e}", cut + unit).parse().unwrap_or(cut);
+        if let Some(candidate) = [rounded, up].into_iter().find(fits) {
+            return candidate;
+        }
+    }
+    cut
+}
+
+/// Returns a number in the shortest form that reads back as the same.
+fn exact_number(value: f64) -> String {
+    if value == 0.0 {
+        "0".to_string()
+    } else if (1e-4..1e9).contains(&value.abs()) {
+        value.to_string()
+    } else {
+        format!("{value:e}")
+    }
+}
+
+/// Returns a number in at most about a dozen characters of `[0-9.e-]`, for the ends of the range.
 fn short_number(value: f64) -> String {
     let size = value.abs();
     if value == 0.0 {
@@ -360,6 +421,19 @@ mod tests {
     }
 
     #[test]
+    fn cut_points_with_many_digits_are_shortened_where_they_separate_the_same_values() {
+        let values: Vec<f64> = (0..100).map(|n| f64::from(n) / 7.0).collect();
+        let binned = binned("quantile:4", &values);
+        assert_eq!(counts(&binned), [25; 4]);
+        assert_eq!(binned.cuts, [3.5, 7.0, 10.6]);
+        assert!(
+            binned.labels.iter().all(|label| label.len() < 20),
+            "{:?}",
+            binned.labels
+        );
+    }
+
+    #[test]
     fn numbers_in_labels_are_short() {
         let short = [
             0.0,
@@ -415,6 +489,10 @@ mod tests {
                 }
             }
             prop_assert!(counts(&binned).iter().all(|&rows| rows > 0));
+            if binned.labels.len() > 1 {
+                let named = CutPoints::of_states(&binned.labels).unwrap();
+                prop_assert_eq!(named.as_slice(), &binned.cuts);
+            }
         }
     }
 }

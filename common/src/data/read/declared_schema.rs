@@ -286,10 +286,20 @@ impl DeclaredSchema {
 }
 
 impl From<Schema> for DeclaredSchema {
-    /// Declares the states of a schema, for example those of a known network.
+    /// Declares the states of a schema, for example those of a known network; states that are
+    /// labels of bins stand for their intervals.
     fn from(schema: Schema) -> Self {
+        let variables = schema.variables().iter().map(|variable| {
+            let cuts =
+                CutPoints::of_states(variable.states()).filter(|_| variable.cuts().is_none());
+            match cuts {
+                Some(cuts) => variable.clone().with_cuts(cuts).unwrap_or(variable.clone()),
+                None => variable.clone(),
+            }
+        });
         Self {
-            schema,
+            // The names are those of a schema already.
+            schema: Schema::new(variables.collect()).unwrap_or(schema),
             reading: Reading::default(),
         }
     }
