@@ -36,6 +36,17 @@ pub(crate) struct TableArgs {
 }
 
 impl TableArgs {
+    /// Reads a table whose rows meet a network's own probabilities. Its states are found in the network
+    /// by name afterwards; a reader that takes states and cut points from the network belongs here.
+    pub(crate) fn load_for(
+        &self,
+        path: &Path,
+        _network: &Network,
+        warn: impl FnMut(String),
+    ) -> Result<Table, Failure> {
+        self.load(path, warn)
+    }
+
     /// Reads a table; warnings about it go to `warn`.
     pub(crate) fn load(&self, path: &Path, mut warn: impl FnMut(String)) -> Result<Table, Failure> {
         let schema = self

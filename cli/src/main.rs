@@ -3,10 +3,12 @@
 mod args;
 mod cluster;
 mod constraint_args;
+mod cv;
 mod edge_lines;
 mod failure;
 mod flag_hints;
 mod learn;
+mod model;
 mod other_searches;
 mod output;
 mod progress;
@@ -67,6 +69,10 @@ enum Command {
     Sample(tools::SampleCommand),
     Fit(tools::FitCommand),
     Convert(tools::ConvertCommand),
+    Loglik(model::LoglikCommand),
+    Query(model::QueryCommand),
+    Predict(model::PredictCommand),
+    Cv(Box<cv::CvCommand>),
     Check(tools::CheckCommand),
     Coordinator(Box<cluster::CoordinatorArgs>),
     Worker(Box<cluster::WorkerArgs>),
@@ -179,6 +185,10 @@ fn run(command: &Command) -> Result<(), Failure> {
         Command::Sample(args) => tools::sample_rows(args),
         Command::Fit(args) => tools::fit_network(args),
         Command::Convert(args) => tools::convert(args),
+        Command::Loglik(args) => model::loglik(args),
+        Command::Query(args) => model::query(args),
+        Command::Predict(args) => model::predict(args),
+        Command::Cv(args) => cv::run(args, &interrupt_flag()?.into()),
         Command::Check(args) => tools::check(args),
         Command::Coordinator(args) => cluster::coordinator(args),
         Command::Worker(args) => cluster::worker(args),

@@ -44,7 +44,9 @@
 //!   [`SearchSettings`] are the same as one plain value, and [`SearchRequest`] is the search after
 //!   they were checked.
 //! - [`Outcome`]: the best network, its score, how it was found, and what else was found.
-//! - [`Network`]: read, write, fit, sample, score by node, compare.
+//! - [`Network`]: read, write, fit, sample, score by node, compare; log-likelihood of new rows, query
+//!   and predict.
+//! - [`cross_validate`]: which score to learn with.
 //! - [`Progress`] and [`StopHandle`]: watch a search and stop it from another thread.
 //! - [`Algorithm`]: the default search and those it is compared with; their parameters are in
 //!   [`algorithms`].
@@ -69,7 +71,12 @@
 //! may change at any time.
 
 pub mod algorithms;
+mod cross_validation;
+mod folds;
 mod found;
+mod inference;
+mod likelihood;
+mod mapping;
 mod network;
 mod outcome;
 mod progress;
@@ -81,6 +88,7 @@ mod score;
 mod search;
 mod settings;
 mod side_proof;
+mod smoothing;
 mod table;
 
 #[doc(hidden)]
@@ -103,9 +111,16 @@ pub mod state_folder;
 pub mod units;
 
 pub use coordination::Cooperation;
+pub use cross_validation::{
+    Candidate, CandidateFigures, CrossValidation, CrossValidationError, cross_validate,
+    simplest_within_one_standard_error,
+};
 #[doc(hidden)]
 pub use found::Found;
 pub use found::FoundEdge;
+pub use inference::{Answer, Predictions};
+pub use likelihood::LogLikelihood;
+pub use mapping::MappingError;
 pub use network::{Fit, Network, NetworkUseError};
 pub use outcome::{Outcome, TracePoint};
 pub use progress::{Progress, StopHandle};
@@ -116,6 +131,7 @@ pub use result_file::write_packed;
 pub use rlbayes_common::data::{
     Bins, DeclaredSchema, Delimiter, LoadError, LoadOptions, LoadReport, MissingPolicy,
 };
+pub use rlbayes_common::inference::InferenceError;
 pub use rlbayes_common::metrics::StructureMetrics;
 pub use rlbayes_common::proof::{CertificateError, Checked as CheckedProof};
 pub use rlbayes_common::score::LogScore;
@@ -128,5 +144,6 @@ pub use search::{Search, SearchError};
 #[doc(hidden)]
 pub use settings::Runners;
 pub use settings::{Proving, SearchSettings};
+pub use smoothing::ALPHAS;
 pub use state_folder::StateFolderError;
 pub use table::{Table, TableError};

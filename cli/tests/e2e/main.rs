@@ -20,6 +20,7 @@ mod hostile;
 mod json;
 mod limits;
 mod lockstep;
+mod model;
 mod prove;
 mod report;
 mod resume;
