@@ -198,3 +198,30 @@ fn from_blanket(
     let sum: f64 = weights.iter().sum();
     Some(Ok(weights.iter().map(|weight| weight / sum).collect()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_short_way_gives_what_elimination_gives() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../data/networks/child.bif");
+        let child = Network::read(path).unwrap();
+        let network = child.parameters().unwrap();
+        let table = child.sample(40, 3).unwrap();
+        let rows = MappedRows::new(&table, network.schema()).unwrap();
+        let mut compared = 0;
+        for row in 0..rows.rows() {
+            for node in NodeIdx::all(network.schema().len()) {
+                let short = from_blanket(network, &rows, row, node).unwrap().unwrap();
+                let evidence = evidence_of(network, &rows, row, node);
+                let long = posterior(network, node, &evidence).unwrap();
+                for (a, b) in short.iter().zip(&long.probabilities) {
+                    assert!((a - b).abs() < 1e-12, "{short:?} {long:?}");
+                    compared += 1;
+                }
+            }
+        }
+        assert!(compared > 1000);
+    }
+}

@@ -186,9 +186,8 @@ fn cross_validation_is_the_same_on_any_number_of_threads() {
             "20000",
             "--json",
         ];
-        let all = args
-            .iter()
-            .chain(&["--threads", threads, "--try", "bic,aic,bdeu:10,loglik"]);
+        let more = ["--threads", threads, "--try", "bic,aic,bdeu:10,loglik"];
+        let all = args.iter().chain(&more);
         rlbayes(all).ok().json()
     };
     let one = run("1");
