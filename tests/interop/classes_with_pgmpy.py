@@ -8,6 +8,9 @@ With constraints that the network keeps (required, forbidden, tiers): PROGRAM le
 the start and a budget too small to leave it; what pgmpy's Meek rules direct once the constraints have
 directed what they can is what we must direct. The member that we write must be in the class and keep
 the constraints. Exit code 1 if anything differs.
+
+pgmpy 1.1.2 directs too much in rare cases: its fourth rule does not ask whether two of the nodes are
+apart. Where the two differ, the members of the class are listed, and an edge is compelled if they agree.
 """
 
 import itertools
@@ -57,6 +60,37 @@ def oriented(names, directed, undirected, is_fixed, truth):
     )
 
 
+def by_definition(names, directed, undirected, is_fixed, truth):
+    """Lists the members of the class that keep the constraints, and takes what they agree on."""
+    adjacent = {frozenset(edge) for edge in truth}
+
+    def colliders(edges):
+        parents = {name: sorted(a for a, b in edges if b == name) for name in names}
+        pairs = ((b, pair) for b in names for pair in itertools.combinations(parents[b], 2))
+        return {(b, pair) for b, pair in pairs if frozenset(pair) not in adjacent}
+
+    def is_acyclic(edges):
+        left = set(names)
+        while left:
+            roots = {name for name in left if not any(b == name and a in left for a, b in edges)}
+            if not roots:
+                return False
+            left -= roots
+        return True
+
+    free = sorted(undirected)
+    wanted, members = colliders(truth), []
+    for turned in itertools.product([False, True], repeat=len(free)):
+        chosen = {(b, a) if turn else (a, b) for turn, (a, b) in zip(turned, free)}
+        member = directed | chosen
+        if any(is_fixed(edge) and edge not in member for edge in truth):
+            continue
+        if is_acyclic(member) and colliders(member) == wanted:
+            members.append(member)
+    agreed = set.intersection(*members)
+    return agreed, {pair for pair in free if pair not in agreed and pair[::-1] not in agreed}
+
+
 def ours(path):
     """Takes our class and member from JSON."""
     found = json.loads(path.read_text(encoding="utf-8"))
@@ -76,7 +110,7 @@ def main():
         return 2
     program, folder = sys.argv[1], Path(sys.argv[2])
     rng = random.Random(13)
-    failures = constrained = free = 0
+    failures = constrained = free = settled = 0
     for number in range(ROUNDS):
         names, order, edges = random_dag(rng)
         net = folder / "net.json"
@@ -122,10 +156,19 @@ def main():
         constrained += expected != wanted
         free += bool(expected[1])
         keeps = all(edge in member for edge in edges if is_fixed(edge))
+        if found != expected and len(wanted[1]) <= 16:
+            settled += 1
+            expected = by_definition(names, *wanted, is_fixed, edges)
         if found != expected or not keeps or class_of(names, member) != wanted:
             failures += 1
             print(f"FAIL network {number} with constraints: {edges} {flags}: {found}, {expected}")
-    print(f"{ROUNDS} networks: constraints directed more in {constrained}, left some free in {free}")
+    print(
+        f"{ROUNDS} networks: constraints directed more in {constrained}, left some free in {free}; "
+        f"pgmpy differed from the definition in {settled}"
+    )
+    if settled > 3:
+        print("FAIL pgmpy differs too often to be a check")
+        failures += 1
     if constrained < ROUNDS // 10 or free < ROUNDS // 10:
         print("FAIL the draw of constraints says nothing")
         failures += 1
