@@ -6,12 +6,14 @@ mod bootstrap;
 mod check;
 mod cluster;
 mod constraint_args;
+mod cv;
 mod edge_lines;
 mod failure;
 mod file_roles;
 mod flag_hints;
 mod learn;
 mod manual;
+mod model;
 mod no_effect;
 mod other_searches;
 mod output;
@@ -82,6 +84,10 @@ enum Command {
     Sample(tools::SampleCommand),
     Fit(tools::FitCommand),
     Convert(tools::ConvertCommand),
+    Loglik(model::LoglikCommand),
+    Query(model::QueryCommand),
+    Predict(model::PredictCommand),
+    Cv(Box<cv::CvCommand>),
     Check(check::CheckCommand),
     Coordinator(Box<cluster::CoordinatorArgs>),
     Worker(Box<cluster::WorkerArgs>),
@@ -223,6 +229,10 @@ fn run(command: &Command) -> Result<(), Failure> {
         Command::Sample(args) => tools::sample_rows(args),
         Command::Fit(args) => tools::fit_network(args),
         Command::Convert(args) => tools::convert(args),
+        Command::Loglik(args) => model::loglik(args),
+        Command::Query(args) => model::query(args),
+        Command::Predict(args) => model::predict(args),
+        Command::Cv(args) => cv::run(args, &interrupt_flag()?.into()),
         Command::Check(args) => check::run(args),
         Command::Coordinator(args) => cluster::coordinator(args),
         Command::Worker(args) => cluster::worker(args),

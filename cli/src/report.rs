@@ -139,7 +139,7 @@ pub(crate) fn report(outcome: &Outcome, comparison: Option<&Comparison>, shown: 
         line(
             "against it",
             format!(
-                "directed F1 {:.3}, skeleton F1 {:.3}, AUC {:.3}, SHD of classes {}",
+                "F1 {:.3} directed, {:.3} skeleton; AUC {:.3}; SHD of classes {}",
                 metrics.f1_directed, metrics.f1_skeleton, metrics.auc, metrics.shd_cpdag
             ),
         );

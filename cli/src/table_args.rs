@@ -9,6 +9,7 @@ use rlbayes::{
     MissingPolicy, Table,
 };
 use rlbayes_common::io::parse_name_lists;
+use rlbayes_common::network::NetworkFile;
 use std::path::{Path, PathBuf};
 
 /// How a table is read.
@@ -89,14 +90,36 @@ impl TableArgs {
 
     /// Reads a table; warnings about it go to `warn`.
     pub(crate) fn load(&self, path: &Path, warn: impl FnMut(String)) -> Result<Table, Failure> {
-        let table = Table::read_with(path, &self.options()?)
+        read(path, &self.options()?, warn)
+    }
+
+    /// Reads a table for a network: columns that the network has take its states, and its cut points
+    /// where these are labels of intervals, unless a schema says otherwise. A state that the network
+    /// does not have is an error with row and column.
+    pub(crate) fn load_for(
+        &self,
+        path: &Path,
+        network: &Network,
+        warn: impl FnMut(String),
+    ) -> Result<Table, Failure> {
+        let mut options = self.options()?;
+        if options.schema.is_none()
+            && let NetworkFile::Parametrised(network) = network.file()
+        {
+            options.schema = Some(DeclaredSchema::from(network.schema().as_ref().clone()));
+        }
+        read(path, &options, warn)
+    }
+}
+
+fn read(path: &Path, options: &LoadOptions, warn: impl FnMut(String)) -> Result<Table, Failure> {
+        let table = Table::read_with(path, options)
             .map_err(|error| Failure::file(&error.path, error.problem.with_flags()))?;
         if let Some(report) = table.report() {
             tell(report, warn);
         }
         Ok(table)
     }
-}
 
 /// Reads names that are separated by commas and may be quoted.
 fn names(flag: &str, lists: &[String]) -> Result<Vec<String>, Failure> {

@@ -23,9 +23,10 @@ use serde_json::json;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::sync::Arc;
 
-/// Scores a network on a table.
+/// Scores the structure of a network on a table; probabilities are counted anew (see loglik).
 #[derive(Args, Clone, Debug)]
 #[command(
     after_long_help = "Examples:\n  rlbayes score data/alarm.csv data/networks/alarm.bif\n  \
@@ -76,6 +77,8 @@ pub(crate) fn score(args: &ScoreCommand) -> Result<(), Failure> {
         }
     }
     let _ = writeln!(text, "{total:>16.6}  {}", args.score.score);
+    text +=
+        "(of the structure, counted from this table; `loglik` uses the network's probabilities)\n";
     print(&text)
 }
 
@@ -222,13 +225,33 @@ pub(crate) struct FitCommand {
     output: PathBuf,
     #[command(flatten)]
     format: FormatArgs,
-    /// Number that is added to every count (0: maximum likelihood)
-    #[arg(long, value_name = "ALPHA", default_value_t = 0.0)]
-    alpha: f64,
+    /// Number that is added to every count (0: maximum likelihood), or auto: chosen by the
+    /// log-likelihood of rows held out
+    #[arg(long, value_name = "ALPHA", default_value = "0")]
+    alpha: Alpha,
     #[command(flatten)]
     names: NameArgs,
     #[command(flatten)]
     table: TableArgs,
+}
+
+/// What is added to every count.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Alpha {
+    Auto,
+    Number(f64),
+}
+
+impl FromStr for Alpha {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match (text, text.parse()) {
+            ("auto", _) => Ok(Self::Auto),
+            (_, Ok(number)) => Ok(Self::Number(number)),
+            _ => Err("expected a number or auto".into()),
+        }
+    }
 }
 
 pub(crate) fn fit_network(args: &FitCommand) -> Result<(), Failure> {
@@ -245,7 +268,16 @@ pub(crate) fn fit_network(args: &FitCommand) -> Result<(), Failure> {
         .table
         .load(&args.data, |warning| messages.warn(&args.data, warning))?;
     let dag = read_structure(&args.network, &table)?;
-    let network = fit(table.data(), &dag, args.alpha).map_err(Failure::input)?;
+    let alpha = match args.alpha {
+        Alpha::Number(alpha) => alpha,
+        Alpha::Auto => {
+            let structure = Network::of(&table, dag.clone());
+            let alpha = structure.choose_alpha(&table, 1).map_err(Failure::input)?;
+            messages.note(&format!("alpha {alpha} fits rows held out best"));
+            alpha
+        }
+    };
+    let network = fit(table.data(), &dag, alpha).map_err(Failure::input)?;
     let options = OutputOptions {
         strict_names: args.names.strict_names,
         ..Default::default()

@@ -12,6 +12,7 @@ pub mod fit;
 pub mod graph;
 pub mod hex;
 pub mod ids;
+pub mod inference;
 pub mod io;
 pub mod metrics;
 pub mod network;

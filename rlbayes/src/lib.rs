@@ -46,7 +46,9 @@
 //! - [`Bootstrap`]: how far each edge can be trusted, by the same search on resampled tables;
 //!   [`Support`]: what came of it.
 //! - [`Outcome`]: the best network, its score, how it was found, and what else was found.
-//! - [`Network`]: read, write, fit, sample, score by node, compare.
+//! - [`Network`]: read, write, fit, sample, score by node, compare; log-likelihood of new rows, query
+//!   and predict.
+//! - [`cross_validate`]: which score to learn with.
 //! - [`Progress`] and [`StopHandle`]: watch a search and stop it from another thread.
 //! - [`Algorithm`]: the default search and those it is compared with; their parameters are in
 //!   [`algorithms`].
@@ -72,7 +74,12 @@
 
 pub mod algorithms;
 mod bootstrap;
+mod cross_validation;
+mod folds;
 mod found;
+mod inference;
+mod likelihood;
+mod mapping;
 mod network;
 mod outcome;
 mod progress;
@@ -85,6 +92,7 @@ mod search;
 mod search_note;
 mod settings;
 mod side_proof;
+mod smoothing;
 mod table;
 
 #[doc(hidden)]
@@ -111,9 +119,16 @@ pub use bootstrap::{
     BootstrapSettings, MAX_REPLICATES, Replicate, RowsPerReplicate, Support,
 };
 pub use coordination::Cooperation;
+pub use cross_validation::{
+    Candidate, CandidateFigures, CrossValidation, CrossValidationError, cross_validate,
+    simplest_within_one_standard_error,
+};
 #[doc(hidden)]
 pub use found::Found;
 pub use found::FoundEdge;
+pub use inference::{Answer, Predictions};
+pub use likelihood::LogLikelihood;
+pub use mapping::MappingError;
 pub use network::{Fit, Network, NetworkUseError};
 pub use outcome::{Outcome, TracePoint};
 pub use progress::{Progress, StopHandle};
@@ -131,6 +146,7 @@ pub use rlbayes_common::data::{
     Delimiter, Encoding, LeftOut, LoadError, LoadOptions, LoadReport, MissingPolicy, TableCheck,
     TableFormat,
 };
+pub use rlbayes_common::inference::InferenceError;
 pub use rlbayes_common::metrics::StructureMetrics;
 pub use rlbayes_common::proof::{CertificateError, Checked as CheckedProof};
 pub use rlbayes_common::score::LogScore;
@@ -144,5 +160,6 @@ pub use search::{Search, SearchError};
 #[doc(hidden)]
 pub use settings::Runners;
 pub use settings::{Proving, SearchSettings};
+pub use smoothing::ALPHAS;
 pub use state_folder::StateFolderError;
 pub use table::{Table, TableError};

@@ -1,5 +1,6 @@
 //! Networks as people hold them: read, written, compared, sampled and scored.
 
+use crate::mapping::MappingError;
 use crate::result_file::write_packed;
 use crate::score::Score;
 use crate::table::Table;
@@ -7,12 +8,13 @@ use rlbayes_common::data::sample;
 use rlbayes_common::fit::{FitError, fit};
 use rlbayes_common::graph::{Dag, Joined};
 use rlbayes_common::ids::{NodeIdx, Seed};
+use rlbayes_common::inference::InferenceError;
 use rlbayes_common::io::WriteOptions;
 use rlbayes_common::io::{
     Format, ReadError, UnknownEnding, WriteError, read_network, write_network,
 };
 use rlbayes_common::metrics::{StructureMetrics, class_differences, compare};
-use rlbayes_common::network::{NamedDag, NetworkError, NetworkFile};
+use rlbayes_common::network::{NamedDag, Network as Parametrised, NetworkError, NetworkFile};
 use rlbayes_common::score::{LocalScore, ScoreSpecError, Scorer, Scratch};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -85,6 +87,40 @@ pub enum NetworkUseError {
     /// A score's parameters are out of range.
     #[error(transparent)]
     Score(#[from] ScoreSpecError),
+    /// Rows do not fit the network.
+    #[error(transparent)]
+    Mapping(#[from] MappingError),
+    /// The network has no such node.
+    #[error("the network has no node {0:?}")]
+    NoSuchNode(String),
+    /// A node has no such state.
+    #[error("the node {node:?} has no state {state:?} (it has {known})")]
+    NoSuchState {
+        /// The node.
+        node: String,
+        /// What was given.
+        state: String,
+        /// Its states.
+        known: String,
+    },
+    /// A row has the probability 0.
+    #[error(
+        "row {0} has the probability 0 under the network, so nothing can be predicted from it; fit the network with a smoothing alpha"
+    )]
+    ImpossibleRow(usize),
+    /// There is no exact answer.
+    #[error(transparent)]
+    Inference(#[from] InferenceError),
+    /// Rows cannot be divided into folds.
+    #[error(
+        "{rows} rows cannot be divided into {folds} folds; expected 2 folds to as many as there are rows"
+    )]
+    Folds {
+        /// The rows.
+        rows: usize,
+        /// The folds that were asked for.
+        folds: usize,
+    },
     /// Rows cannot be drawn.
     #[error("rows cannot be drawn: {0}")]
     Sample(String),
@@ -299,6 +335,14 @@ impl Network {
     #[must_use]
     pub fn file(&self) -> &NetworkFile {
         &self.0
+    }
+
+    /// Returns the network with its probabilities.
+    pub(crate) fn parameters(&self) -> Result<&Parametrised, NetworkUseError> {
+        match &self.0 {
+            NetworkFile::Parametrised(network) => Ok(network),
+            NetworkFile::Structure(_) => Err(NetworkUseError::NotFitted),
+        }
     }
 
     fn dag(&self) -> &Dag {

@@ -8,7 +8,7 @@ FOLDER holds a folder for each network, with any of these files:
     reference.bif    the network as someone else wrote it, which pgmpy can read (optional)
     ours.json        what we read: nodes, edges, states, probabilities (optional)
     ours.bif         written by us
-    portable.bif     written by us with --portable-names
+    portable.bif     written by us with portable names, the default
     ours.bifxml      written by us
 
 At least one of the first two has to be there; if both are, they are compared, too. Tables are

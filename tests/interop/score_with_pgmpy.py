@@ -3,8 +3,7 @@
 
     score_with_pgmpy.py TABLE EDGES FOLDER
 
-TABLE is a CSV file, EDGES a network over its columns as from,to lines (a line with one name is a
-node), FOLDER holds what `rlbayes score --json` printed: loglik.json, aic.json, bic.json,
+TABLE is a CSV file, EDGES a network over its columns as from,to,directed lines, FOLDER holds what `rlbayes score --json` printed: loglik.json, aic.json, bic.json,
 bdeu_1.json, bdeu_10.json, k2.json. The scores and the part of each node agree within 1e-6
 relative, or the exit code is 1.
 
@@ -43,7 +42,7 @@ def read_parents(path, names):
     parents = {name: [] for name in names}
     with open(path, encoding="utf-8", newline="") as file:
         for row in csv.reader(file):
-            if len(row) == 2 and row != ["from", "to"] and row[0]:
+            if len(row) >= 2 and row[:2] != ["from", "to"] and row[0]:
                 parents[row[1]].append(row[0])
     return parents
 

@@ -2,7 +2,7 @@
 //! survive whatever they hold.
 
 use crate::rlbayes;
-use rlbayes_common::io::{parse_network, read_network};
+use rlbayes_common::io::{parse_network, read_document, read_network};
 use rlbayes_common::network::NetworkFile;
 use rlbayes_tests::{data, fixture, network, write};
 use std::collections::BTreeSet;
@@ -202,6 +202,7 @@ fn names_with_spaces_commas_quotes_and_unicode_survive() {
         "convert".as_ref(),
         path("xml").as_os_str(),
         path("bif").as_os_str(),
+        "--strict-names".as_ref(),
     ]);
     assert_eq!(refused.code, Some(2), "{refused:?}");
     assert!(refused.stderr.contains("XMLBIF"), "{refused:?}");
@@ -238,10 +239,131 @@ fn names_that_others_refuse_are_warned_about() {
         let mut lines = ran.stderr.lines();
         lines.any(|line| line.starts_with("warning: ") && line.contains(name))
     };
-    assert!(warned(&ran, "größe"), "{ran:?}");
-    args.push("--portable-names");
+    assert!(warned(&ran, "plain names"), "{ran:?}");
+    assert!(text(&out).contains("// rlbayes:variable"), "{}", text(&out));
+    assert_eq!(
+        read_network(&out).unwrap().named_dag().names(),
+        ["b", "größe"]
+    );
+    args.push("--strict-names");
     let ran = rlbayes(&args).ok();
-    assert!(!warned(&ran, "größe"), "{ran:?}");
+    assert!(
+        warned(&ran, "größe") && !warned(&ran, "plain names"),
+        "{ran:?}"
+    );
+    assert!(text(&out).contains("variable größe {"), "{}", text(&out));
+}
+
+#[test]
+fn files_say_where_a_network_comes_from_and_json_reads_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let table = data("asia_n1000_s1.csv.gz");
+    let (bif, json, xml) = (path("a.bif"), path("a.json"), path("a.xml"));
+    let args = [
+        "learn",
+        table.to_str().unwrap(),
+        "--threads",
+        "1",
+        "--iterations",
+        "50",
+    ];
+    let more = [
+        "--quiet", "--alpha", "1", "-o", &bif, "-o", &json, "-o", &xml,
+    ];
+    rlbayes(args.iter().chain(&more)).ok();
+    let networks = [&bif, &json, &xml].map(|path| read_document(path).unwrap());
+    assert!(
+        networks
+            .windows(2)
+            .all(|pair| pair[0].network == pair[1].network)
+    );
+    for read in &networks {
+        for (name, text) in [
+            ("table", "asia_n1000_s1"),
+            ("rows", "1000"),
+            ("score_name", "bic"),
+        ] {
+            assert_eq!(read.provenance.get(name), Some(text));
+        }
+        assert_eq!(read.provenance.get("table_fingerprint").unwrap().len(), 64);
+    }
+    // How it was searched for is no part of what equal optima share.
+    assert_eq!(
+        networks.map(|read| read.provenance.get("seed").is_some()),
+        [false, true, false]
+    );
+    // JSON with probabilities is as good as BIF.
+    rlbayes(["sample", &json, "--rows", "10", "-o", &path("rows.csv")]).ok();
+    rlbayes(["convert", &json, &path("b.bif")]).ok();
+    let again = read_document(path("b.bif")).unwrap();
+    assert!(again.provenance.get("seed").is_some());
+    let refused = rlbayes(["fit", table.to_str().unwrap(), &json, "-o", &path("no.csv")]);
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+}
+
+#[test]
+fn graphs_show_which_edges_may_point_either_way() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let chain = write(folder.path(), "chain.txt", "[a][b|a][c|b]");
+    let chain = chain.to_str().unwrap();
+    for (ending, dag, class) in [
+        ("dot", "\"a\" -> \"b\";", "\"a\" -> \"b\" [dir=none];"),
+        ("csv", "a,b,true\n", "a,b,false\n"),
+        (
+            "graphml",
+            "target=\"n1\"/>",
+            "target=\"n1\" directed=\"false\"/>",
+        ),
+    ] {
+        let out = path(&format!("out.{ending}"));
+        rlbayes(["convert", chain, &out]).ok();
+        assert!(text(out.as_ref()).contains(dag), "{ending}");
+        rlbayes(["convert", chain, &out, "--as", "cpdag"]).ok();
+        assert!(text(out.as_ref()).contains(class), "{ending}");
+    }
+    let json = path("out.json");
+    rlbayes(["convert", chain, &json, "--as", "cpdag"]).ok();
+    assert!(text(json.as_ref()).contains("\"undirected\""));
+    // What is only turned within the class is no difference.
+    let turned = write(folder.path(), "turned.txt", "[c][b|c][a|b]");
+    let ran = rlbayes(["compare", chain, turned.to_str().unwrap(), "--json"])
+        .ok()
+        .json();
+    assert_eq!(ran["differences"].as_array().unwrap().len(), 0);
+    let collider = write(folder.path(), "collider.txt", "[a][c][b|a:c]");
+    let ran = rlbayes(["compare", chain, collider.to_str().unwrap()]).ok();
+    assert!(
+        ran.stdout.contains("-- | ->  a, b") && ran.stdout.contains("-- | <-  b, c"),
+        "{ran:?}"
+    );
+    let other = write(folder.path(), "other.txt", "[x][y|x]");
+    let refused = rlbayes(["compare", chain, other.to_str().unwrap()]);
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+}
+
+#[test]
+fn constraints_are_read_as_we_and_as_r_write_edges() {
+    let folder = tempfile::tempdir().unwrap();
+    let table = data("asia_n1000_s1.csv.gz");
+    let table = table.to_str().unwrap();
+    let edges = folder.path().join("edges.csv");
+    let fixed = ["--threads", "1", "--iterations", "50", "--quiet", "--json"];
+    let args = ["learn", table, "-o", edges.to_str().unwrap()];
+    let found = rlbayes(args.iter().chain(&fixed)).ok().json();
+    let args = ["learn", table, "--required", edges.to_str().unwrap()];
+    let required = rlbayes(args.iter().chain(&fixed)).ok().json();
+    assert_eq!(found["edges"], required["edges"]);
+    let r = "\"\",\"from\",\"to\"\n\"1\",\"asia\",\"smoke\"\n";
+    let r = write(folder.path(), "r.csv", r);
+    let args = ["learn", table, "--required", r.to_str().unwrap()];
+    let required = rlbayes(args.iter().chain(&fixed)).ok().json();
+    assert!(
+        required["edges"]
+            .to_string()
+            .contains("[\"asia\",\"smoke\"]")
+    );
 }
 
 #[test]

@@ -21,6 +21,7 @@ mod hostile;
 mod json;
 mod limits;
 mod lockstep;
+mod model;
 mod overwriting;
 mod prove;
 mod report;

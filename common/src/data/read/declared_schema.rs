@@ -43,6 +43,8 @@ const MAX_SCHEMA_BYTES: u64 = 64 << 20;
 pub struct DeclaredSchema {
     schema: Schema,
     reading: Reading,
+    /// Whether a table may lack some of the variables.
+    is_optional: bool,
 }
 
 /// How a table is to be read, as far as it was written down.
@@ -178,6 +180,7 @@ impl DeclaredSchema {
         Ok(Self {
             schema: Schema::new(variables)?,
             reading,
+            is_optional: false,
         })
     }
 
@@ -204,7 +207,13 @@ impl DeclaredSchema {
         Self {
             schema: table.schema().as_ref().clone(),
             reading,
+            is_optional: false,
         }
+    }
+
+    /// Returns whether a table may lack some of the variables.
+    pub(crate) fn is_optional(&self) -> bool {
+        self.is_optional
     }
 
     /// Returns how the table is to be read.
@@ -287,7 +296,7 @@ impl DeclaredSchema {
 
 impl From<Schema> for DeclaredSchema {
     /// Declares the states of a schema, for example those of a known network; states that are
-    /// labels of bins stand for their intervals.
+    /// labels of bins stand for their intervals. A table may lack some of its variables.
     fn from(schema: Schema) -> Self {
         let variables = schema.variables().iter().map(|variable| {
             let cuts =
@@ -301,6 +310,7 @@ impl From<Schema> for DeclaredSchema {
             // The names are those of a schema already.
             schema: Schema::new(variables.collect()).unwrap_or(schema),
             reading: Reading::default(),
+            is_optional: true,
         }
     }
 }

@@ -304,7 +304,7 @@ fn check_names(raw: &RawTable, options: &LoadOptions) -> Result<(), LoadError> {
             return Err(LoadError::UnknownColumn { name, wish });
         }
     }
-    if let Some(schema) = &options.schema
+    if let Some(schema) = options.schema.as_ref().filter(|schema| !schema.is_optional())
         && let Some(variable) = schema
             .variables()
             .iter()
