@@ -9,6 +9,7 @@ use rlbayes_tests::{Cluster, Program, Ran, Running};
 use std::ffi::OsStr;
 
 mod bad_inputs;
+mod bootstrap;
 mod cluster;
 mod cluster_flags;
 mod constraints;
