@@ -37,6 +37,9 @@ pub(crate) struct ConfidenceArgs {
     /// Tables of each network and size; table s of N rows has the seed 1000 s + N
     #[arg(long, value_name = "N", default_value_t = 3)]
     tables: u64,
+    /// Seeds of the bootstrap of each table, 1, 2, 3, …: what rows it draws changes the figures, too
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    seeds: u64,
     /// Replicates of each table
     #[arg(long, value_name = "R", default_value_t = 50)]
     replicates: u32,
@@ -68,13 +71,14 @@ pub(crate) fn run(args: &ConfidenceArgs, interrupt: &AtomicBool) -> Result<(), F
     for &rows in &args.rows {
         for network in &args.networks {
             for table in 1..=args.tables {
-                setups.push(Setup {
+                setups.extend((1..=args.seeds).map(|bootstrap_seed| Setup {
                     path: args.folder.join(format!("{network}.bif")),
                     network: network.clone(),
                     rows,
                     seed: 1000 * table + rows as u64,
+                    bootstrap_seed,
                     replicates: args.replicates,
-                });
+                }));
             }
         }
     }
@@ -89,7 +93,7 @@ pub(crate) fn run(args: &ConfidenceArgs, interrupt: &AtomicBool) -> Result<(), F
         bar.inc(1);
     }
     bar.finish_and_clear();
-    let mut text = means(&trials);
+    let mut text = means(&trials) + "\n" + &by_seed(&trials);
     let calibration = Calibration::of(trials.iter().flat_map(|trial| &trial.pairs));
     text += &format!("\n{}", calibration.markdown());
     if !args.tables_only && !interrupt.load(Relaxed) {
@@ -113,7 +117,7 @@ pub(crate) fn run(args: &ConfidenceArgs, interrupt: &AtomicBool) -> Result<(), F
 fn means(trials: &[Trial]) -> String {
     let mut grid = Grid::new(&[
         "rows",
-        "tables",
+        "runs",
         "AUROC",
         "AP",
         "Brier",
@@ -146,11 +150,30 @@ fn means(trials: &[Trial]) -> String {
     grid.markdown()
 }
 
+/// The consensus of 1000 rows by the bootstrap's seed: how much of the figure is chance.
+fn by_seed(trials: &[Trial]) -> String {
+    let mut text = String::new();
+    let mut seeds: Vec<u64> = trials.iter().map(|it| it.setup.bootstrap_seed).collect();
+    seeds.sort_unstable();
+    seeds.dedup();
+    for seed in seeds {
+        let of = |it: &&Trial| it.setup.rows == 1000 && it.setup.bootstrap_seed == seed;
+        let of: Vec<&Trial> = trials.iter().filter(of).collect();
+        if !of.is_empty() {
+            let sum: f64 = of.iter().map(|it| it.measures.shd_consensus).sum();
+            let mean = sum / measures::real(of.len());
+            text += &format!("- seed {seed}, 1000 rows: mean SHD of the consensus {mean:.2}\n");
+        }
+    }
+    text
+}
+
 fn per_table(trials: &[Trial]) -> Grid {
     let mut grid = Grid::new(&[
         "network",
         "rows",
         "seed",
+        "bootstrap_seed",
         "replicates",
         "auroc",
         "ap",
@@ -167,6 +190,7 @@ fn per_table(trials: &[Trial]) -> Grid {
             trial.setup.network.clone(),
             trial.setup.rows.to_string(),
             trial.setup.seed.to_string(),
+            trial.setup.bootstrap_seed.to_string(),
             trial.setup.replicates.to_string(),
             format!("{:.5}", measures.auroc),
             format!("{:.5}", measures.average_precision),
@@ -188,6 +212,7 @@ fn single_tables(args: &ConfidenceArgs, stop: &StopHandle) -> Result<String, Fai
         network: network.to_owned(),
         rows: 1000,
         seed: 2000,
+        bootstrap_seed: 1,
         replicates,
     };
     let alarm = run_trial(&setup("alarm", 200), stop)?;

@@ -204,6 +204,39 @@ def check(program):
     assert compared > 10, "the tables are too easy to tell anything"
 
 
+def check_average(program):
+    """`average` against the definition of bnlearn's custom.strength: of each network's class, strength
+    is the share with an edge, direction the share that points so, an undirected edge counting half."""
+    draw = random.Random(11)
+    names = ["a", "b", "c", "d"]
+    marks_of = {class_key(dag): marks for dag, marks in classes_of(4)}
+    dags = [draw.choice(list(all_dags(4))) for _ in range(12)]
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        files = []
+        for number, dag in enumerate(dags):
+            parents = [sorted(names[a] for a, b in dag if b == n) for n in range(4)]
+            text = "".join(f"[{names[n]}|{':'.join(p)}]" if p else f"[{names[n]}]" for n, p in enumerate(parents))
+            files.append(folder / f"{number}.txt")
+            files[-1].write_text(text)
+        subprocess.run([program, "average", *files, "-o", folder / "s.csv"], check=True, stdout=subprocess.DEVNULL,
+                       stderr=subprocess.DEVNULL)
+        with open(folder / "s.csv", newline="") as file:
+            lines = {(x["from"], x["to"]): x for x in csv.DictReader(file)}
+    arcs = {}
+    for dag in dags:
+        for (a, b), mark in marks_of[class_key(dag)].items():
+            half = {"forward": (1, 0), "backward": (0, 1), "undirected": (0.5, 0.5)}[mark]
+            for (x, y), weight in zip([(a, b), (b, a)], half):
+                arcs[names[x], names[y]] = arcs.get((names[x], names[y]), 0) + weight / len(dags)
+    assert set(lines) == set(arcs), (set(lines) ^ set(arcs))
+    for (x, y), weight in arcs.items():
+        strength = weight + arcs[y, x]
+        assert abs(float(lines[x, y]["strength"]) - strength) < 1e-9, (x, y)
+        assert abs(float(lines[x, y]["direction"]) - weight / strength) < 1e-9, (x, y)
+    print(f"average: {len(arcs)} arcs of 12 networks, custom.strength by its definition")
+
+
 def inclusion_threshold(strengths):
     """By the definition (Scutari and Nagarajan 2013): t least in L1 over a fine grid, then the
     strength at t."""
@@ -221,6 +254,7 @@ if __name__ == "__main__":
         print(drawn(seed, replicate, count, of, "without" not in sys.argv))
     elif sys.argv[1:2] == ["check"] and len(sys.argv) == 3:
         check(sys.argv[2])
+        check_average(sys.argv[2])
         print("the twin agrees")
     else:
         sys.exit(__doc__)

@@ -18,7 +18,10 @@ pub(super) struct Setup {
     pub(super) path: PathBuf,
     pub(super) network: String,
     pub(super) rows: usize,
+    /// The seed that the table is drawn with.
     pub(super) seed: u64,
+    /// The seed of its bootstrap.
+    pub(super) bootstrap_seed: u64,
     pub(super) replicates: u32,
 }
 
@@ -77,6 +80,7 @@ fn settings(setup: &Setup, threads: u32) -> BootstrapSettings {
     BootstrapSettings {
         search: SearchSettings {
             threads: Some(threads),
+            seed: setup.bootstrap_seed,
             ..SearchSettings::default()
         },
         replicates: setup.replicates,

@@ -10,6 +10,7 @@ use std::ffi::OsStr;
 
 mod any_names;
 mod bad_inputs;
+mod bootstrap;
 mod cluster;
 mod cluster_flags;
 mod constraints;

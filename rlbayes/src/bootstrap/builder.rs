@@ -31,9 +31,12 @@ pub struct Bootstrap<'a> {
     best: Option<Network>,
     state: Option<PathBuf>,
     stop: StopHandle,
-    watch: Option<Box<dyn FnMut(&BootstrapProgress) + 'a>>,
-    warn: Option<Box<dyn FnMut(String) + 'a>>,
+    watch: Option<Watch<'a>>,
+    warn: Option<Warn<'a>>,
 }
+
+type Watch<'a> = Box<dyn FnMut(&BootstrapProgress) + 'a>;
+type Warn<'a> = Box<dyn FnMut(String) + 'a>;
 
 /// Why there is no support.
 #[derive(Debug, Error)]

@@ -1,0 +1,311 @@
+//! Support of edges from outside: `bootstrap`, `learn --replicates` and `average`.
+
+use crate::{PROGRAM, rlbayes, start};
+use rlbayes_tests::{Running, data, network, wait_until, write};
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+/// Longer than anything takes on a busy machine.
+const DEADLINE: Duration = Duration::from_secs(120);
+
+fn asia() -> String {
+    data("asia_n1000_s1.csv.gz").to_str().unwrap().to_owned()
+}
+
+/// The files that a bootstrap writes, byte by byte.
+fn written(folder: &Path, flags: &[&str]) -> Vec<Vec<u8>> {
+    let names = ["s.csv", "s.json", "s.svg", "s.dot", "s.graphml", "s.bif"];
+    let paths: Vec<_> = names.iter().map(|name| folder.join(name)).collect();
+    let table = asia();
+    let mut args = vec!["bootstrap", &table, "--quiet"];
+    for path in &paths {
+        args.extend(["-o", path.to_str().unwrap()]);
+    }
+    args.extend(flags);
+    rlbayes(args).ok();
+    paths.iter().map(|path| fs::read(path).unwrap()).collect()
+}
+
+#[test]
+fn files_are_the_same_on_any_number_of_threads_and_after_a_kill() {
+    let folder = tempfile::tempdir().unwrap();
+    let flags = ["--replicates", "24", "--threads"];
+    let with = |threads| written(folder.path(), &[&flags[..], &[threads]].concat());
+    let one = with("1");
+    assert_eq!(one, with("2"));
+    assert_eq!(one, with("3"));
+    // Killed on the way, then continued.
+    let state = folder.path().join("state");
+    let state = state.to_str().unwrap();
+    let table = asia();
+    let running = start([
+        "bootstrap",
+        &table,
+        "--replicates",
+        "24",
+        "--threads",
+        "1",
+        "--state",
+        state,
+    ]);
+    let journal = Path::new(state).join("replicates.redb");
+    wait_until("a journal", DEADLINE, || journal.exists());
+    running.signal("KILL");
+    let resumed = written(folder.path(), &["--replicates", "24", "--state", state]);
+    assert_eq!(one, resumed);
+    let again = written(folder.path(), &["--replicates", "24", "--state", state]);
+    assert_eq!(one, again);
+}
+
+#[test]
+fn the_report_says_what_it_is_based_on_and_what_it_means() {
+    let folder = tempfile::tempdir().unwrap();
+    let csv = folder.path().join("s.csv");
+    let table = asia();
+    let ran = rlbayes([
+        "bootstrap",
+        &table,
+        "--replicates",
+        "20",
+        "-o",
+        csv.to_str().unwrap(),
+    ])
+    .ok();
+    for part in [
+        "20 resampled tables, score bic, 7 edges in the best network",
+        "support  s.e.    ->    <-    --   edge",
+        "L1 threshold",
+        "not the probability that an edge is real",
+    ] {
+        assert!(ran.stdout.contains(part), "{part}: {ran:?}");
+    }
+    let text = fs::read_to_string(csv).unwrap();
+    assert!(text.starts_with("from,to,strength,direction,"), "{text}");
+    let help = rlbayes(["bootstrap", "--help"]).ok().stdout;
+    assert!(help.contains("stability under resampling"), "{help}");
+}
+
+#[test]
+fn json_has_what_scripts_need_and_networks_on_request() {
+    let table = asia();
+    let args = ["bootstrap", &table, "--replicates", "10", "--json"];
+    let plain = rlbayes(args).ok().json();
+    assert_eq!(plain["method"], "bootstrap");
+    assert_eq!(
+        (&plain["replicates"], &plain["rows"]),
+        (&10.into(), &1000.into())
+    );
+    assert_eq!(plain["rows_per_replicate"], 1000);
+    assert_eq!(plain["replacement"], true);
+    assert_eq!(plain["evaluations_per_replicate"], 50_000);
+    assert_eq!(plain["replicates_unfinished"], 0);
+    assert_eq!(plain["threshold"]["value"], 0.5);
+    assert!(plain["networks"].is_null());
+    let more = [
+        &args[..],
+        &["--keep-networks", "--rows-per-replicate", "300"],
+    ]
+    .concat();
+    let kept = rlbayes(more).ok().json();
+    assert_eq!(kept["rows_per_replicate"], 300);
+    assert_eq!(kept["networks"].as_array().unwrap().len(), 10);
+    assert!(kept["networks"][3]["edges"][0][0].is_string(), "{kept}");
+}
+
+#[test]
+fn learn_with_replicates_adds_support_to_what_it_prints_and_writes() {
+    let folder = tempfile::tempdir().unwrap();
+    let (dot, graphml) = (folder.path().join("a.dot"), folder.path().join("a.graphml"));
+    let table = asia();
+    let ran = rlbayes([
+        "learn",
+        &table,
+        "--evaluations",
+        "50000",
+        "--replicates",
+        "10",
+        "--json",
+        "-o",
+        dot.to_str().unwrap(),
+        "-o",
+        graphml.to_str().unwrap(),
+    ])
+    .ok();
+    assert!(ran.stderr.contains("10 resampled tables"), "{ran:?}");
+    let json = ran.json();
+    assert_eq!(json["support"]["replicates"], 10);
+    // The same replicates as those of bootstrap.
+    let alone = rlbayes(["bootstrap", &table, "--replicates", "10", "--json"])
+        .ok()
+        .json();
+    let shares = |json: &Value| -> Vec<(String, String)> {
+        let edges = json["edges"].as_array().unwrap().iter();
+        edges
+            .map(|edge| (edge["strength"].to_string(), edge["forward"].to_string()))
+            .collect()
+    };
+    assert_eq!(shares(&json["support"]), shares(&alone));
+    assert!(fs::read_to_string(dot).unwrap().contains("strength=1"));
+    let graphml = fs::read_to_string(graphml).unwrap();
+    assert!(graphml.contains("<data key=\"strength\">"), "{graphml}");
+    let without = rlbayes(["learn", &table, "--evaluations", "50000", "--json"]).ok();
+    assert!(without.json()["support"].is_null());
+}
+
+#[test]
+fn an_interrupt_writes_what_there_is_and_says_how_much() {
+    let folder = tempfile::tempdir().unwrap();
+    let state = folder.path().join("state");
+    let csv = folder.path().join("s.csv");
+    let table = data("alarm.csv");
+    let flags = |replicates| {
+        let mut flags = vec!["bootstrap".to_owned(), table.to_str().unwrap().to_owned()];
+        let rest = ["--replicates", replicates, "--threads", "1", "--state"];
+        flags.extend(rest.map(str::to_owned));
+        flags.extend([state.to_str().unwrap(), "-o", csv.to_str().unwrap()].map(str::to_owned));
+        flags
+    };
+    rlbayes(flags("3")).ok();
+    let journal = state.join("replicates.redb");
+    let changed = || fs::metadata(&journal).unwrap().modified().unwrap();
+    let before = changed();
+    let running: Running = start(flags("100000"));
+    wait_until("more replicates", DEADLINE, || changed() > before);
+    running.signal("INT");
+    let ran = running.wait(DEADLINE);
+    assert_eq!(ran.code, Some(130), "{ran:?}");
+    assert!(ran.stdout.contains("interrupted: based on"), "{ran:?}");
+    assert!(ran.stdout.contains("of 100000 replicates"), "{ran:?}");
+    let text = fs::read_to_string(csv).unwrap();
+    assert!(text.starts_with("from,to,strength"), "{text}");
+}
+
+#[test]
+fn average_counts_networks_that_one_has() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str, text: &str| {
+        let path = write(folder.path(), name, text);
+        path.to_str().unwrap().to_owned()
+    };
+    let chain = path("1.txt", "[a][b|a][c|b]");
+    let turned = path("2.txt", "[c][b|c][a|b]");
+    let collider = path("3.txt", "[a][c][b|a:c]");
+    let lone = path("4.txt", "[a][b][c]");
+    let csv = folder.path().join("s.csv");
+    let csv = csv.to_str().unwrap();
+    let ran = rlbayes(["average", &chain, &turned, &collider, &lone, "-o", csv]).ok();
+    assert!(ran.stdout.starts_with("4 networks"), "{ran:?}");
+    let text = fs::read_to_string(csv).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(
+        lines[0],
+        "from,to,strength,direction,forward,backward,undirected,se"
+    );
+    // Twice undirected and once a -> b: (1 + 2 / 2) / 3.
+    assert!(
+        lines[1].starts_with("a,b,0.75,0.6666666666666666,0.25,0,0.5,"),
+        "{text}"
+    );
+    let other = path("5.txt", "[a][b][d]");
+    let refused = rlbayes(["average", &chain, &other]);
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+    assert!(
+        refused.stderr.contains("all networks need the same nodes"),
+        "{refused:?}"
+    );
+    let refused = rlbayes(["average", &chain, "-o", &chain]);
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+}
+
+#[test]
+fn what_cannot_be_done_is_refused_before_the_work() {
+    let folder = tempfile::tempdir().unwrap();
+    let svg = folder.path().join("s.svg");
+    let (table, andes) = (asia(), data("andes_n1000_s1.csv.gz"));
+    let andes = andes.to_str().unwrap();
+    for (args, part) in [
+        (
+            vec!["bootstrap", &table, "--replicates", "0"],
+            "--replicates",
+        ),
+        (vec!["bootstrap", &table, "--threshold", "2"], "--threshold"),
+        (
+            vec!["bootstrap", &table, "--rows-per-replicate", "5000"],
+            "--rows-per-replicate",
+        ),
+        (
+            vec!["bootstrap", &table, "--rows-per-replicate", "x"],
+            "a share such as 0.5",
+        ),
+        (
+            vec!["bootstrap", &table, "--replicate-evaluations", "0"],
+            "--replicate-evaluations",
+        ),
+        (vec!["bootstrap", &table, "--threads", "0"], "--threads"),
+        (vec!["bootstrap", &table, "-o", &table], "is an input"),
+        (
+            vec!["bootstrap", andes, "-o", svg.to_str().unwrap()],
+            "at most 150 nodes",
+        ),
+        (
+            vec!["learn", &table, "--replicates", "0", "--time", "9m"],
+            "--replicates",
+        ),
+    ] {
+        let refused = rlbayes(&args);
+        assert_eq!(refused.code, Some(2), "{args:?}: {refused:?}");
+        assert!(refused.stderr.contains(part), "{args:?}: {refused:?}");
+    }
+    // Another bootstrap in the same folder is named.
+    let state = folder.path().join("state");
+    let state = state.to_str().unwrap();
+    let seeds = |seed| {
+        rlbayes([
+            "bootstrap",
+            &table,
+            "--replicates",
+            "2",
+            "--quiet",
+            "--state",
+            state,
+            "--replicate-evaluations",
+            seed,
+        ])
+    };
+    seeds("60000").ok();
+    let refused = seeds("70000");
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+    assert!(
+        refused.stderr.contains("Use another --state"),
+        "{refused:?}"
+    );
+}
+
+#[test]
+fn the_truth_colours_the_picture() {
+    let folder = tempfile::tempdir().unwrap();
+    let svg = folder.path().join("s.svg");
+    let (table, truth) = (asia(), network("asia"));
+    let args = [
+        "bootstrap",
+        &table,
+        "--replicates",
+        "5",
+        "--threshold",
+        "0.05",
+        "--quiet",
+        "--truth",
+        truth.to_str().unwrap(),
+        "-o",
+        svg.to_str().unwrap(),
+    ];
+    PROGRAM.run(args).ok();
+    let text = fs::read_to_string(svg).unwrap();
+    assert!(
+        text.contains("#d55e00\" stroke-width"),
+        "a false edge is drawn: {text}"
+    );
+    assert!(text.contains("class=\"distribution\""), "{text}");
+}
