@@ -4,6 +4,7 @@ use crate::args::{TableArgs, read_structure};
 use crate::failure::Failure;
 use crate::output::{Output, OutputOptions, network_for};
 use crate::progress::SearchBar;
+use crate::prove::sentence;
 use crate::report::{Comparison, as_json, report};
 use crate::search_flags::SearchFlags;
 use crate::terminal::{Messages, print_json};
@@ -45,8 +46,9 @@ pub(crate) struct LearnArgs {
     /// BIF: maps names that other programs refuse, with the originals as comments
     #[arg(long)]
     portable_names: bool,
-    /// Whether a prover runs beside the search and ends it when no better network is possible: off, or
-    /// auto (where the table is small enough and no limit of evaluations or iterations is given)
+    /// Whether a prover runs beside the search and ends it when no better network is possible: off,
+    /// auto (where the table is small enough and no limit of evaluations or iterations is given), or
+    /// only (a short search, then a proof of what it found in the rest of --time, 60s by default)
     #[arg(long, value_enum, default_value_t = ProveMode::Auto)]
     prove: ProveMode,
     /// SVG: draws only the neighbourhood of a node
@@ -65,6 +67,8 @@ pub(crate) enum ProveMode {
     Off,
     /// Where it is worth it.
     Auto,
+    /// Instead of a long search.
+    Only,
 }
 
 const EXAMPLES: &str = "\
@@ -109,7 +113,12 @@ pub(crate) fn run(args: &LearnArgs, stop: &StopHandle) -> Result<(), Failure> {
     settings.prove = match args.prove {
         ProveMode::Off => Proving::Off,
         ProveMode::Auto => Proving::Auto,
+        ProveMode::Only => Proving::Only,
     };
+    if settings.prove == Proving::Only && args.state.is_some() {
+        let what = "--prove only keeps nothing in --state: use `rlbayes prove --state`";
+        return Err(Failure::input(what));
+    }
     let mut bar = SearchBar::new(!args.quiet);
     let mut search = Search::with(&table, settings)
         .stop_with(stop)
@@ -179,6 +188,11 @@ fn finish(
     }
     if !args.quiet {
         report(outcome, comparison.as_ref(), messages);
+        if args.prove == ProveMode::Only
+            && let Some(proof) = outcome.proof().filter(|proof| !proof.covers_all())
+        {
+            messages.line(&format!("  proof        {}", sentence(proof)));
+        }
         for output in outputs.iter().filter(|output| output.path().exists()) {
             messages.line(&format!("  written      {}", output.path().display()));
         }
@@ -195,6 +209,9 @@ fn finish(
         let mut result = as_json(outcome.request(), view, best, comparison.as_ref());
         result["proven"] = outcome.is_proven().into();
         result["gap"] = outcome.gap().into();
+        if args.prove == ProveMode::Only {
+            result["proof"] = outcome.proof().map(crate::prove::as_json).into();
+        }
         print_json(&result)?;
     }
     match (failed, outcome.stopped_by()) {

@@ -128,5 +128,7 @@ pub use search::{Search, SearchError};
 #[doc(hidden)]
 pub use settings::Runners;
 pub use settings::{Proving, SearchSettings};
+#[doc(hidden)]
+pub use side_proof::SideProof;
 pub use state_folder::StateFolderError;
 pub use table::{Table, TableError};

@@ -1,6 +1,7 @@
 //! `rlbayes coordinator`: serves a search to workers until it is over, and its result after that.
 
 use super::connect::{read, read_token};
+use super::prover::prove_beside;
 use super::result_files::ResultWriter;
 use super::shutdown::Shutdown;
 use super::{address_file, block_on};
@@ -13,7 +14,7 @@ use crate::units::parse_time;
 use bytes::Bytes;
 use clap::{Args, ValueEnum};
 use rlbayes::coordination::{Cooperation, State};
-use rlbayes::{Runners, StateFolderError, state_folder};
+use rlbayes::{Proving, Runners, SearchRequest, StateFolderError, state_folder};
 use rlbayes_common::snapshot::encode_table;
 use rlbayes_coordinator::blocking::Blocking;
 use rlbayes_coordinator::event_loop::{EventLoop, Unobserved, Until};
@@ -68,6 +69,11 @@ pub(crate) struct CoordinatorArgs {
     /// Chains do not get networks of other chains; to measure what cooperation brings
     #[arg(long)]
     no_cooperation: bool,
+    /// Whether a prover runs in the coordinator's process and ends the search when no better network
+    /// is possible: off, or auto (where the table is small enough and no limit of evaluations or
+    /// iterations is given)
+    #[arg(long, value_enum, default_value_t = ProveBeside::Off)]
+    prove: ProveBeside,
     /// The true network, to compare the result with
     #[arg(long, value_name = "NET")]
     truth: Option<PathBuf>,
@@ -105,6 +111,15 @@ pub(crate) struct CoordinatorArgs {
     table: TableArgs,
     #[command(flatten)]
     search: SearchFlags,
+}
+
+/// Whether the coordinator proves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ProveBeside {
+    /// No prover.
+    Off,
+    /// Where it is worth it.
+    Auto,
 }
 
 /// What to do when the search is over.
@@ -148,7 +163,11 @@ pub(crate) fn coordinator(args: &CoordinatorArgs) -> Result<(), Failure> {
         true => Cooperation::Off,
         false => Cooperation::On,
     };
-    let (_, request) = args.search.request(&table, runners, cooperation)?;
+    let (mut settings, mut request) = args.search.request(&table, runners, cooperation)?;
+    if args.prove == ProveBeside::Auto {
+        settings.prove = Proving::Auto;
+        request = SearchRequest::new(&table, &settings).map_err(Failure::input)?;
+    }
     let data = Bytes::from(encode_table(table.data()));
     let description = request.description(&data);
     check_description(&description_to_wire(&description)).map_err(|error| {
@@ -159,6 +178,7 @@ pub(crate) fn coordinator(args: &CoordinatorArgs) -> Result<(), Failure> {
         search: description,
         data_name: name.clone(),
         rows: table.rows(),
+        bound: Arc::default(),
     };
     let (outputs, json) = match &args.out {
         None => (Vec::new(), None),
@@ -190,12 +210,14 @@ pub(crate) fn coordinator(args: &CoordinatorArgs) -> Result<(), Failure> {
     let (publish, results) = watch::channel(None);
     let problem = request.problem();
     let validator = Validator::new(Arc::clone(&problem));
+    let bound = Arc::clone(&about.bound);
     let writer = ResultWriter {
-        request,
+        request: request.clone(),
         problem,
         truth,
         outputs,
         json,
+        bound: Arc::clone(&bound),
         publish,
     };
     block_on(2, async {
@@ -223,6 +245,8 @@ pub(crate) fn coordinator(args: &CoordinatorArgs) -> Result<(), Failure> {
         let mut unobserved = Unobserved;
         let (event_loop, handle, published) =
             EventLoop::new(state, Some(journal), Blocking::Thread, &mut unobserved);
+        let proving = prove_beside(request, bound, handle.clone(), published.clone());
+        let proving = tokio::spawn(proving);
         let service = Service::new(
             handle,
             published.clone(),
@@ -269,6 +293,7 @@ pub(crate) fn coordinator(args: &CoordinatorArgs) -> Result<(), Failure> {
         };
         let _ = tokio::time::timeout(Duration::from_secs(2), closing).await;
         let _ = tokio::time::timeout(Duration::from_secs(60), written).await;
+        let _ = tokio::time::timeout(Duration::from_secs(10), proving).await;
         match ended.state.stopped_by() {
             Some(reason) if ended.state.is_finished() => {
                 let best = match ended.state.best() {

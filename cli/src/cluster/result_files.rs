@@ -6,8 +6,8 @@ use crate::output::{Output, OutputOptions, network_for};
 use crate::report::{Comparison, as_json};
 use crate::terminal::Messages;
 use bytes::Bytes;
-use rlbayes::SearchRequest;
 use rlbayes::coordination::View;
+use rlbayes::{SearchRequest, StoppedBy, gap_below};
 use rlbayes_common::files::write_whole;
 use rlbayes_common::graph::Dag;
 use rlbayes_common::io::{Format, WriteOptions, write_network};
@@ -15,7 +15,7 @@ use rlbayes_common::search::Problem;
 use rlbayes_coordinator::event_loop::Published;
 use rlbayes_coordinator::service::ResultFiles;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::sync::watch;
 
@@ -29,6 +29,8 @@ pub(super) struct ResultWriter {
     pub(super) truth: Option<Dag>,
     pub(super) outputs: Vec<Output>,
     pub(super) json: Option<PathBuf>,
+    /// A score that no network exceeds, once it is known.
+    pub(super) bound: Arc<OnceLock<f64>>,
     pub(super) publish: watch::Sender<Option<Arc<ResultFiles>>>,
 }
 
@@ -77,7 +79,14 @@ impl ResultWriter {
         let dag = best.structure.to_dag().map_err(|error| error.to_string())?;
         let comparison = self.truth.as_ref();
         let comparison = comparison.map(|truth| Comparison::new(&self.problem, truth, &dag));
-        let json = as_json(&self.request, view, &best, comparison.as_ref());
+        let mut json = as_json(&self.request, view, &best, comparison.as_ref());
+        let gap = match self.bound.get() {
+            _ if view.stopped_by == Some(StoppedBy::Proven) => Some(0.0),
+            Some(bound) => gap_below(*bound, best.score.value()),
+            None => None,
+        };
+        json["proven"] = (gap == Some(0.0)).into();
+        json["gap"] = gap.into();
         let json = format!("{json:#}\n");
         let network = network_for(self.request.table().data(), &dag, 0.0, true)
             .map_err(|failure| format!("the network could not be fitted: {failure}"))?;
