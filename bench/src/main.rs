@@ -15,6 +15,7 @@ mod memory;
 mod paper;
 mod process_cooperation;
 mod processes;
+mod proof;
 mod reference_scores;
 mod report_table;
 mod runs;
@@ -56,6 +57,7 @@ Examples:
   cargo run --release -p rlbayes-bench -- confidence
   cargo run --release -p rlbayes-bench -- learning --evaluations 50000000
   cargo run --release -p rlbayes-bench -- scores
+  cargo run --release -p rlbayes-bench -- proof --short
   cargo run --release -p rlbayes-bench -- paper --networks asia,child --seeds 3 --budget evaluations:20000
   cargo run --release -p rlbayes-bench -- chart
 
@@ -71,6 +73,7 @@ enum Benchmark {
     Growth(growth::GrowthArgs),
     Learning(learning::LearningArgs),
     Scores(scores::ScoresArgs),
+    Proof(proof::ProofArgs),
     Paper(paper::PaperArgs),
     Exchange(exchange_load::ExchangeArgs),
     Soak(soak::SoakArgs),
@@ -101,6 +104,7 @@ fn run(benchmark: &Benchmark, interrupt: &AtomicBool) -> Result<(), Failure> {
         Benchmark::Growth(args) => growth::run(args, interrupt),
         Benchmark::Learning(args) => learning::run(args, interrupt),
         Benchmark::Scores(args) => scores::run(args, interrupt),
+        Benchmark::Proof(args) => proof::run(args, interrupt),
         Benchmark::Paper(args) => paper::run(args, interrupt),
         Benchmark::Exchange(args) => exchange_load::run(args, interrupt),
         Benchmark::Soak(args) => soak::run(args, interrupt),

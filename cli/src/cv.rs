@@ -1,8 +1,8 @@
 //! `rlbayes cv`: which score to learn with, by the log-likelihood of rows held out.
 
-use crate::args::TableArgs;
 use crate::constraint_args::ConstraintArgs;
 use crate::failure::Failure;
+use crate::table_args::TableArgs;
 use crate::terminal::{Messages, print, print_json};
 use clap::Args;
 use rlbayes::{

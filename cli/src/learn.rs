@@ -6,6 +6,7 @@ use crate::failure::Failure;
 use crate::file_roles::FileRoles;
 use crate::output::{FormatArgs, Output, OutputOptions, network_for};
 use crate::progress::SearchBar;
+use crate::prove::sentence;
 use crate::provenance::ProvenanceNotes;
 use crate::replicate_args::ReplicateArgs;
 use crate::report::{Comparison, Shown, as_json, report};
@@ -55,8 +56,9 @@ pub(crate) struct LearnArgs {
     alpha: f64,
     #[command(flatten)]
     names: NameArgs,
-    /// Whether a prover runs beside the search and ends it when no better network is possible: off, or
-    /// auto (where the table is small enough and no limit of evaluations or iterations is given)
+    /// Whether a prover runs beside the search and ends it when no better network is possible: off,
+    /// auto (where the table is small enough and no limit of evaluations or iterations is given), or
+    /// only (a short search, then a proof of what it found in the rest of --time, 60s by default)
     #[arg(long, value_enum, ignore_case = true, default_value_t = ProveMode::Auto)]
     prove: ProveMode,
     /// Whether graphs and pictures (SVG, DOT, GraphML, edge list) show which edges may point either
@@ -81,6 +83,8 @@ pub(crate) enum ProveMode {
     Off,
     /// Where it is worth it.
     Auto,
+    /// Instead of a long search.
+    Only,
 }
 
 const EXAMPLES: &str = "\
@@ -134,7 +138,12 @@ pub(crate) fn run(args: &LearnArgs, stop: &StopHandle) -> Result<(), Failure> {
     settings.prove = match args.prove {
         ProveMode::Off => Proving::Off,
         ProveMode::Auto => Proving::Auto,
+        ProveMode::Only => Proving::Only,
     };
+    if settings.prove == Proving::Only && args.state.is_some() {
+        let what = "--prove only keeps nothing in --state: use `rlbayes prove --state`";
+        return Err(Failure::input(what));
+    }
     let replicates = match args.replicates.replicates {
         Some(replicates) => {
             let settings = args.replicates.settings(settings.clone(), replicates);
@@ -239,6 +248,11 @@ fn finish(
         };
         let mut text = heading(args, outcome);
         text += &report(outcome, comparison.as_ref(), shown);
+        if args.prove == ProveMode::Only
+            && let Some(proof) = outcome.proof().filter(|proof| !proof.covers_all())
+        {
+            text += &format!("  proof        {}\n", sentence(proof));
+        }
         if let Some(support) = support {
             text += &format!("\n{}", support_report::report(support));
         }
@@ -266,6 +280,9 @@ fn finish(
         if let Some(support) = support {
             result["support"] =
                 support_report::as_json(support, None, args.replicates.keep_networks);
+        }
+        if args.prove == ProveMode::Only {
+            result["proof"] = outcome.proof().map(crate::prove::as_json).into();
         }
         print_json(&result)?;
     }

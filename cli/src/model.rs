@@ -1,8 +1,8 @@
 //! Questions to a network with probabilities: how likely rows are, a variable given others, a column
 //! predicted from the rest.
 
-use crate::args::TableArgs;
 use crate::failure::Failure;
+use crate::table_args::TableArgs;
 use crate::terminal::{Messages, print, print_json};
 use clap::Args;
 use rlbayes::{LogLikelihood, Network, NetworkUseError, Predictions};

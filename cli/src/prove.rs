@@ -13,8 +13,9 @@ use crate::units::{parse_size, parse_time, show_count, show_time};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use rlbayes::{
-    Network, Proof, ProofLimits, ProofProgress, RequestError, Search, SearchRequest,
-    SearchSettings, Stagnation, StopHandle, Table, check_proof, prove,
+    KeptProofError, Network, Proof, ProofFolderError, ProofLimits, ProofProgress, RequestError,
+    Search, SearchRequest, SearchSettings, Stagnation, StopHandle, Table, check_proof, prove,
+    prove_kept,
 };
 use rlbayes_common::graph::Dag;
 use serde_json::json;
@@ -43,6 +44,9 @@ pub(crate) struct ProveCommand {
     /// Writes the proof into a file that others can check, see check-proof
     #[arg(long, value_name = "FILE")]
     certificate: Option<PathBuf>,
+    /// Folder that keeps the proof while the gap is closed: the same command continues it
+    #[arg(long, value_name = "DIR")]
+    state: Option<PathBuf>,
     /// How long it may take, such as 60s, 10m or 1h30m
     #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "60s")]
     time: Duration,
@@ -116,14 +120,31 @@ pub(crate) fn run(args: &ProveCommand, stop: &StopHandle) -> Result<(), Failure>
     };
     let bar = bar(args.json);
     let variables = table.variables().len();
-    let proof = prove(&request, &network, limits, stop, &mut |progress| {
+    let mut show = |progress: &ProofProgress| {
         bar.set_message(line(progress, variables));
         bar.tick();
-    })
-    .map_err(|error| match &args.network {
-        Some(path) => refused_network(&error, path),
-        None => refused(&error, &files),
-    })?;
+    };
+    let not_fitting = |error: &RequestError| match &args.network {
+        Some(path) => refused_network(error, path),
+        None => refused(error, &files),
+    };
+    let proof = match &args.state {
+        None => prove(&request, &network, limits, stop, &mut show)
+            .map_err(|error| not_fitting(&error))?,
+        Some(folder) => {
+            let mut warn = |warning: String| messages.warning(&warning);
+            prove_kept(
+                &request, &network, folder, limits, stop, &mut show, &mut warn,
+            )
+            .map_err(|error| match error {
+                KeptProofError::Request(error) => not_fitting(&error),
+                error @ KeptProofError::Folder(ProofFolderError::AnotherProof { .. }) => {
+                    Failure::input(format!("{error}. Use another --state"))
+                }
+                error => Failure::input(error),
+            })?
+        }
+    };
     bar.finish_and_clear();
     if let Some(target) = &certificate {
         match proof.certificate() {
@@ -215,7 +236,7 @@ fn line(progress: &ProofProgress, of: usize) -> String {
 }
 
 /// The one sentence that people want.
-fn sentence(proof: &Proof) -> String {
+pub(crate) fn sentence(proof: &Proof) -> String {
     let of_class = match proof.covers_all() {
         true => "possible".to_owned(),
         false => format!("of {}", proof.covers()),
@@ -262,7 +283,7 @@ fn report(proof: &Proof) -> String {
     text
 }
 
-fn as_json(proof: &Proof) -> serde_json::Value {
+pub(crate) fn as_json(proof: &Proof) -> serde_json::Value {
     let finite = |number: f64| number.is_finite().then_some(number);
     let network = proof.network();
     json!({

@@ -6,7 +6,7 @@ use crate::flag_hints::FlagHint;
 use clap::Args;
 use rlbayes::{
     BinRules, DecimalMark, DeclaredSchema, Delimiter, Encoding, LoadOptions, LoadReport,
-    MissingPolicy, Table,
+    MissingPolicy, Network, Table,
 };
 use rlbayes_common::io::parse_name_lists;
 use rlbayes_common::network::NetworkFile;
@@ -113,13 +113,13 @@ impl TableArgs {
 }
 
 fn read(path: &Path, options: &LoadOptions, warn: impl FnMut(String)) -> Result<Table, Failure> {
-        let table = Table::read_with(path, options)
-            .map_err(|error| Failure::file(&error.path, error.problem.with_flags()))?;
-        if let Some(report) = table.report() {
-            tell(report, warn);
-        }
-        Ok(table)
+    let table = Table::read_with(path, options)
+        .map_err(|error| Failure::file(&error.path, error.problem.with_flags()))?;
+    if let Some(report) = table.report() {
+        tell(report, warn);
     }
+    Ok(table)
+}
 
 /// Reads names that are separated by commas and may be quoted.
 fn names(flag: &str, lists: &[String]) -> Result<Vec<String>, Failure> {

@@ -1,12 +1,14 @@
 //! The status of a search, as a gRPC message and as JSON.
 
 use crate::event_loop::Published;
+use rlbayes::gap_below;
 use rlbayes_common::exchange::SearchDescription;
 use rlbayes_common::ids::SearchId;
 use rlbayes_common::search::StoppedBy;
 use rlbayes_proto::convert::statistics_to_wire;
 use rlbayes_proto::v1;
 use serde_json::{Value, json};
+use std::sync::{Arc, OnceLock};
 
 /// What does not change while a search runs.
 #[derive(Clone, Debug)]
@@ -17,6 +19,8 @@ pub struct About {
     pub data_name: String,
     /// Rows of the table.
     pub rows: usize,
+    /// A score that no network exceeds, once a prover beside the search has shown one.
+    pub bound: Arc<OnceLock<f64>>,
 }
 
 /// Writes the status as a message.
@@ -78,6 +82,7 @@ pub fn to_wire(about: &About, published: &Published, refused_rows: u64) -> v1::S
             .collect(),
         trouble: published.trouble.clone().unwrap_or_default(),
         seed: about.search.seed.0,
+        bound: about.bound.get().copied(),
     }
 }
 
@@ -95,6 +100,12 @@ pub fn to_json(status: &v1::StatusReply) -> Value {
             json!(text)
         }
     };
+    let is_proven = status.stopped_by == StoppedBy::Proven.as_str();
+    let gap = match (status.bound, status.best_score) {
+        _ if is_proven => Some(0.0),
+        (Some(bound), Some(score)) => gap_below(bound, score),
+        _ => None,
+    };
     let id = <[u8; 16]>::try_from(&*status.search_id).map(|id| SearchId(id).to_string());
     json!({
         "state": status.state,
@@ -106,6 +117,8 @@ pub fn to_json(status: &v1::StatusReply) -> Value {
         "variables": status.variables,
         "rows": status.rows,
         "best_score": status.best_score,
+        "proven": gap == Some(0.0),
+        "gap": gap,
         "best_age_seconds": status.best_age_seconds,
         "elapsed_seconds": status.elapsed_seconds,
         "seconds_left": status.seconds_left,

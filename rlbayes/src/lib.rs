@@ -160,6 +160,8 @@ pub use search::{Search, SearchError};
 #[doc(hidden)]
 pub use settings::Runners;
 pub use settings::{Proving, SearchSettings};
+#[doc(hidden)]
+pub use side_proof::SideProof;
 pub use smoothing::ALPHAS;
 pub use state_folder::StateFolderError;
 pub use table::{Table, TableError};

@@ -193,7 +193,6 @@ impl SearchRequest {
         let budget = settings.budget.or_default();
         let caches = layout.caches(fitting);
         let proves = settings.prove == Proving::Auto
-            && settings.runners == Runners::Threads
             && algorithm.takes_seeds()
             && table.data().nodes() <= MOST_PROVEN
             && budget.ends_by_time();

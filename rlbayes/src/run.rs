@@ -212,13 +212,10 @@ impl Run<'_> {
 
     /// Starts the prover where the search is to have one. A search can do without.
     fn start_prover(&mut self) {
-        let Some(bytes) = self.request.prover_bytes() else {
-            return;
-        };
         let start = self.best_dag();
         let start = start.unwrap_or_else(|| self.maker.problem.start().clone());
-        match SideProof::start(self.request, &start, bytes) {
-            Ok(prover) => self.prover = Some(prover),
+        match SideProof::start(self.request, &start) {
+            Ok(prover) => self.prover = prover,
             Err(error) => tracing::warn!(%error, "there is no thread for the prover"),
         }
     }

@@ -14,15 +14,22 @@ use std::time::Duration;
 const MOST_TIME: Duration = Duration::from_secs(20);
 
 /// A prover at work.
-pub(crate) struct SideProof {
+#[derive(Debug)]
+pub struct SideProof {
     thread: Option<JoinHandle<Proof>>,
     stop: StopHandle,
     best: Arc<Mutex<Dag>>,
 }
 
 impl SideProof {
-    /// Starts the prover, which may hold so many bytes.
-    pub(crate) fn start(request: &SearchRequest, start: &Dag, bytes: usize) -> io::Result<Self> {
+    /// Starts the prover, if the search is to have one.
+    ///
+    /// # Errors
+    /// If there is no thread for it.
+    pub fn start(request: &SearchRequest, start: &Dag) -> io::Result<Option<Self>> {
+        let Some(bytes) = request.prover_bytes() else {
+            return Ok(None);
+        };
         let stop = StopHandle::default();
         let best = Arc::new(Mutex::new(start.clone()));
         let (request, stops, latest) = (request.clone(), stop.clone(), Arc::clone(&best));
@@ -43,26 +50,27 @@ impl SideProof {
                 // A limited class would be of no use here, so listing may take all the time.
                 prove_latest(&request, &latest, limits, 1.0, &stops, &mut |_| {})
             })?;
-        Ok(Self {
+        Ok(Some(Self {
             thread: Some(thread),
             stop,
             best,
-        })
+        }))
     }
 
     /// Hands over the best network so far.
-    pub(crate) fn improved(&self, best: Dag) {
+    pub fn improved(&self, best: Dag) {
         *self.best.lock().unwrap_or_else(PoisonError::into_inner) = best;
     }
 
     /// Returns the proof if the prover is done.
-    pub(crate) fn finished(&mut self) -> Option<Proof> {
+    pub fn finished(&mut self) -> Option<Proof> {
         let thread = self.thread.take_if(|thread| thread.is_finished())?;
         thread.join().ok()
     }
 
     /// Ends the prover and returns what it has shown.
-    pub(crate) fn end(mut self) -> Option<Proof> {
+    #[must_use]
+    pub fn end(mut self) -> Option<Proof> {
         self.stop.stop();
         self.thread.take()?.join().ok()
     }

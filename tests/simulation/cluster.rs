@@ -79,6 +79,7 @@ pub(crate) async fn coordinator(
         search: search.description.clone(),
         data_name: "simulated".to_owned(),
         rows: search.rows,
+        bound: Arc::default(),
     };
     let validator = Validator::new(search.problem());
     let service = Service::new(

@@ -1,6 +1,7 @@
 //! `rlbayes coordinator`: serves a search to workers until it is over, and its result after that.
 
 use super::connect::{read, read_token};
+use super::prover::prove_beside;
 use super::result_files::ResultWriter;
 use super::result_folder::ResultFolder;
 use super::result_maker::ResultMaker;
@@ -17,7 +18,7 @@ use crate::units::{counted, parse_time, show_time};
 use bytes::Bytes;
 use clap::{Args, ValueEnum};
 use rlbayes::coordination::{Cooperation, State};
-use rlbayes::{Runners, StateFolderError, state_folder};
+use rlbayes::{Proving, Runners, SearchRequest, StateFolderError, state_folder};
 use rlbayes_common::ids::SearchId;
 use rlbayes_common::snapshot::encode_table;
 use rlbayes_coordinator::blocking::Blocking;
@@ -75,6 +76,11 @@ pub(crate) struct CoordinatorArgs {
     /// Chains do not get networks of other chains; to measure what cooperation brings
     #[arg(long)]
     no_cooperation: bool,
+    /// Whether a prover runs in the coordinator's process and ends the search when no better network
+    /// is possible: off, or auto (where the table is small enough and no limit of evaluations or
+    /// iterations is given)
+    #[arg(long, value_enum, default_value_t = ProveBeside::Off)]
+    prove: ProveBeside,
     /// The true network, to compare the result with
     #[arg(long, value_name = "NET")]
     truth: Option<PathBuf>,
@@ -112,6 +118,15 @@ pub(crate) struct CoordinatorArgs {
     table: TableArgs,
     #[command(flatten)]
     search: SearchFlags,
+}
+
+/// Whether the coordinator proves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ProveBeside {
+    /// No prover.
+    Off,
+    /// Where it is worth it.
+    Auto,
 }
 
 /// What to do when the search is over.
@@ -156,7 +171,11 @@ pub(crate) fn coordinator(args: &CoordinatorArgs) -> Result<(), Failure> {
         true => Cooperation::Off,
         false => Cooperation::On,
     };
-    let (_, request) = args.search.request(&table, runners, cooperation)?;
+    let (mut settings, mut request) = args.search.request(&table, runners, cooperation)?;
+    if args.prove == ProveBeside::Auto {
+        settings.prove = Proving::Auto;
+        request = SearchRequest::new(&table, &settings).map_err(Failure::input)?;
+    }
     let data = Bytes::from(encode_table(table.data()));
     let description = request.description(&data);
     check_description(&description_to_wire(&description)).map_err(|error| {
@@ -167,6 +186,7 @@ pub(crate) fn coordinator(args: &CoordinatorArgs) -> Result<(), Failure> {
         search: description,
         data_name: name.clone(),
         rows: table.rows(),
+        bound: Arc::default(),
     };
     let plan = request.plan(true);
     let problem = request.problem();
@@ -181,7 +201,8 @@ pub(crate) fn coordinator(args: &CoordinatorArgs) -> Result<(), Failure> {
         }
         error => Failure::input(error),
     })?;
-    let maker = ResultMaker::new(request, problem, truth)
+    let bound = Arc::clone(&about.bound);
+    let maker = ResultMaker::new(request.clone(), problem, truth, Arc::clone(&bound))
         .map_err(|why| Failure::input(format!("the result could not be sent: {why}")))?;
     let folder = match &args.out {
         Some(out) => Some(result_folder(args, out, &name, id, opened.is_at_the_top)?),
@@ -268,6 +289,8 @@ pub(crate) fn coordinator(args: &CoordinatorArgs) -> Result<(), Failure> {
             Blocking::Thread,
             &mut unobserved,
         );
+        let proving = prove_beside(request, bound, handle.clone(), published.clone());
+        let proving = tokio::spawn(proving);
         let service = Service::new(
             handle,
             published.clone(),
@@ -316,6 +339,7 @@ pub(crate) fn coordinator(args: &CoordinatorArgs) -> Result<(), Failure> {
         let _ = tokio::time::timeout(Duration::from_secs(2), closing).await;
         let written = tokio::time::timeout(Duration::from_secs(60), written).await;
         let not_fitted = written.ok().and_then(Result::ok).flatten();
+        let _ = tokio::time::timeout(Duration::from_secs(10), proving).await;
         match ended.state.stopped_by() {
             Some(reason) if ended.state.is_finished() => {
                 let best = match ended.state.best() {

@@ -7,6 +7,7 @@ mod connect;
 mod coordinator;
 mod drain;
 mod heartbeat_file;
+mod prover;
 mod public_address;
 mod result_files;
 mod result_folder;

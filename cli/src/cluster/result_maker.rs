@@ -6,7 +6,7 @@ use crate::provenance::about;
 use crate::report::{Comparison, as_json};
 use bytes::Bytes;
 use rlbayes::coordination::View;
-use rlbayes::{Found, SearchRequest};
+use rlbayes::{Found, SearchRequest, StoppedBy, gap_below};
 use rlbayes_common::data::Table;
 use rlbayes_common::elite::Structure;
 use rlbayes_common::fit::{entries, fit};
@@ -18,7 +18,7 @@ use rlbayes_coordinator::service::{MakeResult, SearchResult};
 use rlbayes_proto::MAX_RESULT_BYTES;
 use rlbayes_proto::convert::{check_network, network_to_wire};
 use serde_json::Value;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// The most probabilities of a network that is fitted: its message has room for them, 8 bytes each,
 /// and for [`MOST_NAME_BYTES`] of names.
@@ -32,6 +32,8 @@ pub(super) struct ResultMaker {
     request: SearchRequest,
     problem: Arc<Problem>,
     truth: Option<Dag>,
+    /// A score that no network exceeds, once it is known.
+    bound: Arc<OnceLock<f64>>,
     last: Mutex<Option<(Structure, Arc<Fitted>)>>,
 }
 
@@ -65,11 +67,13 @@ impl ResultMaker {
         request: SearchRequest,
         problem: Arc<Problem>,
         truth: Option<Dag>,
+        bound: Arc<OnceLock<f64>>,
     ) -> Result<Self, String> {
         let maker = Self {
             request,
             problem,
             truth,
+            bound,
             last: Mutex::default(),
         };
         let wire = network_to_wire(&maker.unlearned().network);
@@ -114,6 +118,13 @@ impl ResultMaker {
         let provenance = about(&self.request, found.best.score.value(), 0.0);
         let mut json = as_json(&self.request, view, &found, comparison.as_ref());
         json["search_id"] = self.request.id().to_string().into();
+        let gap = match self.bound.get() {
+            _ if view.stopped_by == Some(StoppedBy::Proven) => Some(0.0),
+            Some(bound) => gap_below(*bound, best.score.value()),
+            None => None,
+        };
+        json["proven"] = (gap == Some(0.0)).into();
+        json["gap"] = gap.into();
         json["not_fitted"] = fitted.not_fitted.clone().into();
         json["provenance"] = facts_json(&provenance);
         Ok(Some(Made {

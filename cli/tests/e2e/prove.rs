@@ -1,7 +1,7 @@
 //! Proofs from outside: `prove`, `check-proof`, and the prover beside `learn`.
 
-use crate::rlbayes;
-use rlbayes_tests::{data, write};
+use crate::{PROGRAM, rlbayes};
+use rlbayes_tests::{Running, SOON, data, wait_for_file, write};
 
 #[test]
 fn a_proof_is_written_and_checked_and_a_changed_one_refused() {
@@ -131,4 +131,109 @@ fn learn_ends_when_its_network_is_proven_and_does_not_where_that_is_off() {
         "--quiet",
     ];
     assert_eq!(rlbayes(args).ok().json()["stopped_by"], "evaluations");
+}
+
+#[test]
+fn learn_can_be_for_a_proof_only() {
+    let table = data("sachs_n1000_s1.csv.gz");
+    let table = table.to_str().unwrap();
+    let args = ["learn", table, "--prove", "only", "--json", "--quiet"];
+    let json = rlbayes(args).ok().json();
+    assert_eq!(json["stopped_by"], "proven", "{json}");
+    assert_eq!((&json["proven"], &json["gap"]), (&true.into(), &0.0.into()));
+    assert_eq!(json["proof"]["covers"], "all networks", "{json}");
+    assert_eq!(json["proof"]["score"], json["score"]);
+    let refused = rlbayes(["learn", table, "--prove", "only", "--state", "nowhere"]);
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+    assert!(refused.stderr.contains("prove --state"), "{refused:?}");
+    // Where not every network is covered, the class is named.
+    let table = data("win95pts_n1000_s1.csv.gz");
+    let table = table.to_str().unwrap();
+    let ran = rlbayes(["learn", table, "--prove", "only", "--time", "2s"]).ok();
+    let said = format!("{}{}", ran.stdout, ran.stderr);
+    assert!(said.contains("stopped by time"), "{ran:?}");
+    assert!(said.contains("proof        at most"), "{ran:?}");
+}
+
+#[test]
+fn a_proof_that_was_killed_continues_from_its_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let table = data("win95pts_n1000_s1.csv.gz");
+    let table = table.to_str().unwrap();
+    let network = write(folder.path(), "n.csv", "from,to\nProblem1,Problem2\n");
+    let state = folder.path().join("state");
+    let file = state.join("unfinished.proof");
+    let [network, state] = [&network, &state].map(|path| path.to_str().unwrap());
+    let command = |time: &str| {
+        let args = ["prove", table, network, "--max-parents", "2", "--json"];
+        let mut command = PROGRAM.command();
+        command.args(args).args(["--state", state, "--time", time]);
+        command
+    };
+    let killed = Running::of(command("10m"));
+    wait_for_file(&file);
+    rlbayes_tests::killed(killed);
+    // What is there is a proof as far as it goes, and the same command continues it: with the parent
+    // sets that are there, and with a bound that is no worse.
+    let stored = std::fs::read_to_string(&file).unwrap();
+    let before = bound_units(&stored);
+    let json = Running::of(command("3s")).wait(SOON).ok().json();
+    assert_eq!(json["evaluations"], 0, "{json}");
+    assert_eq!(json["proven"], false, "{json}");
+    let after = bound_units(&std::fs::read_to_string(&file).unwrap());
+    assert!(after <= before, "{after} {before}");
+    let checked = rlbayes(["check-proof", table, file.to_str().unwrap()]).ok();
+    assert!(checked.stdout.starts_with("the proof holds"), "{checked:?}");
+    // Another score is another proof; a damaged file is set aside.
+    let mut other = command("1s");
+    let refused = Running::of({
+        other.args(["--score", "aic"]);
+        other
+    });
+    let refused = refused.wait(SOON);
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+    assert!(
+        refused.stderr.contains("Use another --state"),
+        "{refused:?}"
+    );
+    std::fs::write(&file, &stored[..stored.len() / 2]).unwrap();
+    let ran = Running::of(command("1s")).wait(SOON).ok();
+    assert!(ran.stderr.contains("unfinished.proof"), "{ran:?}");
+}
+
+fn bound_units(certificate: &str) -> i64 {
+    let claim = certificate.lines().nth(2).unwrap();
+    let claim: serde_json::Value = serde_json::from_str(claim).unwrap();
+    claim["bound_units"].as_i64().unwrap()
+}
+
+#[test]
+fn a_coordinator_that_proves_ends_the_search() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let mut command = PROGRAM.command();
+    command
+        .args(["coordinator", "--listen", "127.0.0.1:0", "--prove", "auto"])
+        .arg("--data")
+        .arg(data("asia_n1000_s1.csv.gz"))
+        .arg("--state")
+        .arg(path("state"))
+        .arg("--out")
+        .arg(path("out"))
+        .arg("--address-file")
+        .arg(path("address"))
+        .args(["--time", "10m", "--when-done", "exit"]);
+    let coordinator = Running::of(command);
+    let mut worker = PROGRAM.command();
+    worker
+        .args(["worker", "--threads", "1", "--coordinator-file"])
+        .arg(path("address"));
+    let worker = Running::of(worker);
+    let ended = coordinator.wait(SOON).ok();
+    assert!(ended.stderr.contains("stopped by proven"), "{ended:?}");
+    worker.wait(SOON).ok();
+    let json = std::fs::read(path("out").join("asia_n1000_s1.json")).unwrap();
+    let json: serde_json::Value = serde_json::from_slice(&json).unwrap();
+    assert_eq!(json["stopped_by"], "proven", "{json}");
+    assert_eq!((&json["proven"], &json["gap"]), (&true.into(), &0.0.into()));
 }

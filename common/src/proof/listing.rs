@@ -7,17 +7,22 @@
 //! parent sets that any variable asks for are counted once, the gain rule is applied to every member
 //! of a set before the set is scored, and only what is left is counted with the child.
 
+mod open;
+mod rules;
+mod sums;
+
 use super::candidates::{Candidates, Coverage, Family};
 use super::set_sums::{Keys, SetSums};
 use crate::data::Table;
 use crate::ids::NodeIdx;
 use crate::score::FamilyTerms;
 use crate::search::Constraints;
-use rustc_hash::FxHasher;
-use std::hash::Hasher;
+use open::{BYTES_OPEN, Known, Open};
+use rules::{Test, Wanted};
 use std::ops::Range;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use sums::{BYTES_COUNTED, Sums};
 
 /// Does pieces of work, on threads or one after the other: it calls what it is given once with each
 /// number below the first argument.
@@ -62,42 +67,6 @@ struct Child {
     is_listed: bool,
 }
 
-/// What is known of a set.
-#[derive(Clone, Copy, Debug)]
-struct Known {
-    /// The best score of it and its subsets.
-    best: i64,
-    fit: i64,
-    /// The sum over its cells, without the child.
-    sum: i64,
-}
-
-/// Sets of one size that larger ones could be made of, in order. The keys are those of the members
-/// beyond the required parents.
-#[derive(Debug, Default)]
-struct Open {
-    sets: Vec<(u128, Known)>,
-    /// A hash table of places in `sets`, one more than they are; 0: free. At least twice as long.
-    table: Vec<u32>,
-}
-
-/// A set whose subsets are all open.
-#[derive(Clone, Copy, Debug)]
-struct Wanted {
-    key: u128,
-    /// The best score of its subsets.
-    best: i64,
-    /// From this sum on, one of its members cannot gain what it costs.
-    limit: i64,
-}
-
-/// Sums by set, in order.
-#[derive(Debug, Default)]
-struct Sums {
-    sets: Vec<u128>,
-    sums: Vec<i64>,
-}
-
 /// How work is done, and until when.
 #[derive(Clone, Copy)]
 struct Means<'a> {
@@ -125,11 +94,6 @@ struct OfChild {
     found: Vec<Family>,
     is_listed: bool,
 }
-
-/// Bytes of an open set, with its share of the hash table.
-const BYTES_OPEN: usize = size_of::<(u128, Known)>() + 4 * size_of::<u32>();
-/// Bytes of a set that is counted, and again while such sets are sorted and merged.
-const BYTES_COUNTED: usize = 2 * (size_of::<u128>() + size_of::<i64>());
 
 impl<'p> Listing<'p> {
     /// Begins with the required parents alone. The score must be a likelihood.
@@ -628,116 +592,6 @@ impl<'p> Listing<'p> {
         let mut nodes: Vec<NodeIdx> = places.map(|place| self.order[place]).collect();
         nodes.sort_unstable();
         nodes
-    }
-}
-
-/// Tests whether a set, or one above it, can beat all its subsets with one parent less.
-struct Test<'l, 'p> {
-    listing: &'l Listing<'p>,
-    child: &'l Child,
-    configurations: f64,
-    penalty: i64,
-    best: i64,
-    limit: i64,
-}
-
-impl<'l, 'p> Test<'l, 'p> {
-    fn new(listing: &'l Listing<'p>, child: &'l Child, configurations: f64) -> Self {
-        Self {
-            listing,
-            child,
-            configurations,
-            penalty: listing.penalty(child, configurations),
-            best: i64::MIN,
-            limit: i64::MAX,
-        }
-    }
-
-    /// Adds what is known of the subset that lacks a member with so many states. Returns false if
-    /// that member cannot gain what it costs: at most the uncertainty that the subset leaves in the
-    /// child, and at most what it leaves in the member itself (which `limit` is for).
-    fn add(&mut self, known: &Known, states: f64) -> bool {
-        let without = self
-            .listing
-            .penalty(self.child, self.configurations / states);
-        let cost = self.penalty.saturating_sub(without);
-        self.best = self.best.max(known.best);
-        let slack = self.listing.slack;
-        self.limit = self
-            .limit
-            .min(known.sum.saturating_add(slack).saturating_sub(cost));
-        slack.saturating_sub(known.fit) > cost
-    }
-
-    /// Returns whether the best fit that there could be pays for the penalty.
-    fn can_pay(&self) -> bool {
-        self.child.most_fit.saturating_sub(self.penalty) > self.best
-    }
-
-    fn wanted(&self, key: u128) -> Wanted {
-        Wanted {
-            key,
-            best: self.best,
-            limit: self.limit,
-        }
-    }
-}
-
-impl Open {
-    /// Makes the hash table.
-    fn index(&mut self) {
-        self.sets.shrink_to_fit();
-        self.table = vec![0; (2 * self.sets.len()).next_power_of_two()];
-        for (number, (key, _)) in (1..).zip(&self.sets) {
-            let mut place = self.first_place(*key);
-            while self.table[place] != 0 {
-                place = (place + 1) & (self.table.len() - 1);
-            }
-            self.table[place] = number;
-        }
-    }
-
-    fn first_place(&self, key: u128) -> usize {
-        let mut hasher = FxHasher::default();
-        hasher.write_u128(key);
-        #[expect(clippy::cast_possible_truncation, reason = "any bits will do")]
-        let hash = hasher.finish() as usize;
-        hash & (self.table.len() - 1)
-    }
-
-    fn get(&self, key: u128) -> Option<&Known> {
-        let mut place = self.first_place(key);
-        loop {
-            let number = self.table[place].checked_sub(1)?;
-            let (other, known) = &self.sets[number as usize];
-            if *other == key {
-                return Some(known);
-            }
-            place = (place + 1) & (self.table.len() - 1);
-        }
-    }
-}
-
-impl Sums {
-    /// Returns the sum of a set, if it is here. Sets are asked for in order; `at` is where the last
-    /// one was.
-    fn find(&self, set: u128, at: &mut usize) -> Option<i64> {
-        // By doubling steps from there: the next set is near.
-        let mut step = 1;
-        while *at + step < self.sets.len() && self.sets[*at + step] <= set {
-            step *= 2;
-        }
-        let end = (*at + step).min(self.sets.len());
-        let place = *at + self.sets[*at..end].partition_point(|&other| other < set);
-        *at = place.min(self.sets.len().saturating_sub(1));
-        (self.sets.get(place) == Some(&set)).then(|| self.sums[place])
-    }
-
-    /// Returns the sum of a set that is here.
-    fn get(&self, set: u128, at: &mut usize) -> i64 {
-        let found = self.find(set, at);
-        debug_assert!(found.is_some(), "the set was counted");
-        found.unwrap_or(0)
     }
 }
 

@@ -304,7 +304,10 @@ fn check_names(raw: &RawTable, options: &LoadOptions) -> Result<(), LoadError> {
             return Err(LoadError::UnknownColumn { name, wish });
         }
     }
-    if let Some(schema) = options.schema.as_ref().filter(|schema| !schema.is_optional())
+    if let Some(schema) = options
+        .schema
+        .as_ref()
+        .filter(|schema| !schema.is_optional())
         && let Some(variable) = schema
             .variables()
             .iter()

@@ -49,8 +49,7 @@ fn each_bad_file_has_its_sentence() {
         ),
         (
             "zip.csv",
-            "cannot read the file: it is a zip archive; expected UTF-8 text, plain or packed by \
-             gzip, zstd or xz",
+            "cannot read the file: it is a zip archive; unpack it with `unzip`",
         ),
         (
             "nul.csv",
