@@ -150,8 +150,8 @@ pub struct Source {
 /// The ways bytes come.
 enum Unpacked {
     Plain(PlainReader),
-    Gzip(Bounded<MultiGzDecoder<PlainReader>>),
-    Zstd(Bounded<zstd::Decoder<'static, PlainReader>>),
+    Gzip(Box<Bounded<MultiGzDecoder<PlainReader>>>),
+    Zstd(Box<Bounded<zstd::Decoder<'static, PlainReader>>>),
     Xz(Box<Bounded<XzReader<PlainReader>>>),
 }
 
@@ -237,11 +237,13 @@ impl Source {
         let stored = BufReader::with_capacity(BUFFER_BYTES, io::Cursor::new(magic).chain(stored));
         let mut rest = match packing {
             None => Unpacked::Plain(stored),
-            Some(Packing::Gzip) => Unpacked::Gzip(Bounded::new(MultiGzDecoder::new(stored), limit)),
+            Some(Packing::Gzip) => {
+                Unpacked::Gzip(Box::new(Bounded::new(MultiGzDecoder::new(stored), limit)))
+            }
             Some(Packing::Zstd) => {
                 let mut decoder = zstd::Decoder::with_buffer(stored)?;
                 decoder.window_log_max(MAX_WINDOW_LOG)?;
-                Unpacked::Zstd(Bounded::new(decoder, limit))
+                Unpacked::Zstd(Box::new(Bounded::new(decoder, limit)))
             }
             Some(Packing::Xz) => {
                 let decoder = XzReader::new_mem_limit(stored, true, MAX_XZ_KIB);

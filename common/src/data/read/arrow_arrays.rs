@@ -538,7 +538,7 @@ fn has_levels(field: &Field) -> bool {
     matches!(field.data_type(), DataType::Dictionary(_, _))
         && !categorical
             .iter()
-            .any(|key| field.metadata().contains_key(*key))
+            .any(|key| field.metadata().contains_key(key))
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@
 
 use super::arrow_arrays::ArrowColumn;
 use super::column_threads::for_each_column;
+use super::content::Foreign;
 use super::decoder_guard::guarded;
 use super::format_error::{FormatError, check_size};
 use super::raw_table::RawTable;
@@ -21,7 +22,7 @@ use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder,
 };
-use parquet::basic::Type as PhysicalType;
+use parquet::basic::{Compression, Type as PhysicalType};
 use parquet::column::page::{Page, PageReader};
 use parquet::file::metadata::ParquetMetaData;
 use parquet::file::serialized_reader::SerializedPageReader;
@@ -171,13 +172,23 @@ fn dictionary_page(
     Ok(Some(texts.into()))
 }
 
-/// Sees that each part of a column lies within the file: its reader takes that for granted.
+/// Sees that each part of a column is packed in a way that is read and lies within the file: its
+/// reader takes that for granted.
 fn check_places(metadata: &ParquetMetaData, file_bytes: usize) -> Result<(), FormatError> {
     let chunks = metadata
         .row_groups()
         .iter()
         .flat_map(|group| group.columns());
     for chunk in chunks {
+        if matches!(
+            chunk.compression(),
+            Compression::BROTLI(_) | Compression::LZO
+        ) {
+            return Err(FormatError::Foreign(Foreign {
+                what: "a Parquet file packed by brotli or lzo",
+                way_out: "write it with snappy or zstd",
+            }));
+        }
         let start = chunk
             .dictionary_page_offset()
             .unwrap_or(chunk.data_page_offset());

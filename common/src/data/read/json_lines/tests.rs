@@ -156,6 +156,6 @@ proptest! {
         };
         prop_assert_eq!(cells("text"), texts.iter().map(|text| text.as_bytes().to_vec()).collect::<Vec<_>>());
         let back: f64 = String::from_utf8(cells("number").remove(0)).unwrap().parse().unwrap();
-        prop_assert_eq!(back, number);
+        prop_assert_eq!(back.to_bits(), number.to_bits());
     }
 }
