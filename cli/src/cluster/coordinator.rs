@@ -3,7 +3,7 @@
 use super::connect::{read, read_token};
 use super::prover::prove_beside;
 use super::result_files::ResultWriter;
-use super::result_folder::ResultFolder;
+use super::result_folder::{ResultFolder, refuse_file};
 use super::result_maker::ResultMaker;
 use super::shutdown::Shutdown;
 use super::worker::host_name;
@@ -13,6 +13,7 @@ use crate::failure::Failure;
 use crate::file_roles::FileRoles;
 use crate::search_flags::SearchFlags;
 use crate::table_args::TableArgs;
+use crate::target::{Target, words};
 use crate::terminal::Messages;
 use crate::units::{counted, parse_time, show_time};
 use bytes::Bytes;
@@ -156,6 +157,12 @@ const HANDSHAKE: Duration = Duration::from_secs(10);
 pub(crate) fn coordinator(args: &CoordinatorArgs) -> Result<(), Failure> {
     let messages = Messages::new(false);
     files(args).check()?;
+    if let Some(path) = &args.address_file {
+        Target::new(path)?;
+    }
+    if let Some(out) = &args.out {
+        refuse_file(out)?;
+    }
     let table = args
         .table
         .load(&args.data, |warning| messages.warn(&args.data, warning))?;
@@ -256,7 +263,7 @@ pub(crate) fn coordinator(args: &CoordinatorArgs) -> Result<(), Failure> {
             public_address::for_others(address, host_name)
         );
         if let Some(path) = &args.address_file {
-            address_file::open(path, &url).map_err(|error| Failure::file(path, error))?;
+            address_file::open(path, &url).map_err(|error| Failure::file(path, words(&error)))?;
         }
         messages.line(&format!(
             "serving {name} ({}, {}) on {url}",
@@ -349,7 +356,7 @@ pub(crate) fn coordinator(args: &CoordinatorArgs) -> Result<(), Failure> {
                 if let Some(path) = &args.address_file
                     && let Err(error) = address_file::close(path)
                 {
-                    messages.warn(path, error.to_string());
+                    messages.warn(path, words(&error));
                 }
                 messages.line(&format!("finished: {best}, {}", reason.in_words()));
                 match not_fitted {

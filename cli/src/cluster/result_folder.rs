@@ -45,13 +45,8 @@ impl ResultFolder {
 
     /// Makes the folder, checks that it can be written, and removes what a kill left half-written.
     pub(super) fn open(&self) -> Result<(), Failure> {
-        for folder in [&self.top, &self.path()] {
-            if folder.exists() && !folder.is_dir() {
-                let what = "is a file (expected a folder for the results)";
-                return Err(Failure::file(folder, what));
-            }
-        }
         let folder = self.path();
+        refuse_file(&folder)?;
         let refused = |error: io::Error| Failure::file(&folder, words(&error));
         fs::create_dir_all(&folder).map_err(refused)?;
         if self.own.is_some() {
@@ -227,6 +222,17 @@ impl ResultFolder {
     }
 }
 
+/// Refuses a file where a folder for results should be.
+pub(super) fn refuse_file(folder: &Path) -> Result<(), Failure> {
+    match folder.exists() && !folder.is_dir() {
+        true => {
+            let what = "is a file (expected a folder for the results)";
+            Err(Failure::file(folder, what))
+        }
+        false => Ok(()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -243,10 +249,10 @@ mod tests {
             json: json!({ "score": score }),
             class: Cpdag::of(named.dag()),
             provenance: Provenance::default(),
-            fitted: Arc::new(Fitted {
-                network: NetworkFile::Structure(named),
-                not_fitted: Some("a reason".to_owned()),
-            }),
+            fitted: Arc::new(Fitted::new(
+                NetworkFile::Structure(named),
+                Some("a reason".to_owned()),
+            )),
         }
     }
 

@@ -44,6 +44,27 @@ pub(super) struct Fitted {
     pub(super) network: NetworkFile,
     /// Why it has none.
     pub(super) not_fitted: Option<String>,
+    /// As it is sent: many callers share it.
+    encoded: OnceLock<Bytes>,
+}
+
+impl Fitted {
+    /// Takes over a network.
+    pub(super) fn new(network: NetworkFile, not_fitted: Option<String>) -> Self {
+        Self {
+            network,
+            not_fitted,
+            encoded: OnceLock::new(),
+        }
+    }
+
+    fn encoded(&self) -> Bytes {
+        let encoded = self.encoded.get_or_init(|| {
+            let network = network_to_wire(&self.network);
+            Bytes::from(prost::Message::encode_to_vec(&network))
+        });
+        encoded.clone()
+    }
 }
 
 /// A result.
@@ -159,14 +180,11 @@ fn fitted(table: &Table, dag: &Dag) -> Fitted {
         false => fit(table, dag, 0.0).map_err(|error| error.to_string()),
     };
     match counted {
-        Ok(network) => Fitted {
-            network: NetworkFile::Parametrised(network),
-            not_fitted: None,
-        },
-        Err(why) => Fitted {
-            network: NetworkFile::Structure(NamedDag::of(table.schema(), dag.clone())),
-            not_fitted: Some(why),
-        },
+        Ok(network) => Fitted::new(NetworkFile::Parametrised(network), None),
+        Err(why) => {
+            let named = NamedDag::of(table.schema(), dag.clone());
+            Fitted::new(NetworkFile::Structure(named), Some(why))
+        }
     }
 }
 
@@ -184,10 +202,9 @@ impl MakeResult for ResultMaker {
         let Some(made) = self.make(view)? else {
             return Ok(None);
         };
-        let network = network_to_wire(&made.fitted.network);
         Ok(Some(SearchResult {
             json: format!("{:#}\n", made.json),
-            network: Bytes::from(prost::Message::encode_to_vec(&network)),
+            network: made.fitted.encoded(),
             not_fitted: made.fitted.not_fitted.clone(),
         }))
     }
