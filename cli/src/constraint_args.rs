@@ -2,6 +2,7 @@
 //! their files something is wrong.
 
 use crate::failure::Failure;
+use crate::file_roles::FileRoles;
 use crate::flag_hints::FlagHint;
 use clap::Args;
 use rlbayes::{NamedConstraints, Network};
@@ -51,6 +52,15 @@ struct NameLists {
 }
 
 impl ConstraintArgs {
+    /// Adds the files that are read.
+    pub(crate) fn reads(&self, roles: FileRoles) -> FileRoles {
+        roles
+            .reads("the list of required edges", self.required.as_ref())
+            .reads("the list of forbidden edges", self.forbidden.as_ref())
+            .reads("the list of tiers", self.tiers.as_ref())
+            .reads("the start network", self.start.as_ref())
+    }
+
     /// Reads all files.
     pub(crate) fn read(&self) -> Result<ConstraintFiles, Failure> {
         let lists = |path: &Option<PathBuf>| path.as_deref().map(NameLists::read).transpose();

@@ -2,7 +2,8 @@
 
 use crate::args::{TableArgs, read_structure};
 use crate::failure::Failure;
-use crate::output::{Output, OutputOptions, network_for};
+use crate::file_roles::FileRoles;
+use crate::output::{FormatArgs, Output, OutputOptions, network_for};
 use crate::progress::SearchBar;
 use crate::report::{Comparison, as_json, report};
 use crate::search_flags::SearchFlags;
@@ -23,9 +24,11 @@ pub(crate) struct LearnArgs {
     /// The table: CSV or TSV with a header, also gzipped
     data: PathBuf,
     /// A result file; may be given several times. The ending chooses the format: .bif .xml .bifxml
-    /// .dot .json .svg .csv (edge list) .graphml .txt (model string)
+    /// .dot .json .svg .csv (edge list) .graphml .txt (model string); - is standard output
     #[arg(short, long = "output", value_name = "FILE")]
     output: Vec<PathBuf>,
+    #[command(flatten)]
+    format: FormatArgs,
     /// The true network, to compare the result with
     #[arg(long, value_name = "NET")]
     truth: Option<PathBuf>,
@@ -78,11 +81,14 @@ Examples:
 /// Runs the command.
 pub(crate) fn run(args: &LearnArgs, stop: &StopHandle) -> Result<(), Failure> {
     let messages = Messages::new(args.quiet);
-    let outputs: Vec<Output> = args
-        .output
-        .iter()
-        .map(|path| Output::new(path))
-        .collect::<Result<_, _>>()?;
+    let roles = FileRoles::default()
+        .reads("the table", &args.data)
+        .reads("the true network", args.truth.as_ref())
+        .reads("the schema", args.table.schema.as_ref())
+        .keeps(args.state.as_ref())
+        .writes("the result", &args.output);
+    args.search.reads(roles).check()?;
+    let outputs = args.format.outputs(&args.output, args.json)?;
     let table = args
         .table
         .load(&args.data, |warning| messages.warn(&args.data, warning))?;
@@ -100,8 +106,13 @@ pub(crate) fn run(args: &LearnArgs, stop: &StopHandle) -> Result<(), Failure> {
     let with_parameters = outputs.iter().any(Output::needs_parameters);
     let empty = Dag::empty(table.data().nodes());
     let unlearned = network_for(table.data(), &empty, args.alpha, with_parameters)?;
+    let options = OutputOptions {
+        portable_names: args.portable_names,
+        around: args.around.as_deref(),
+        truth: None,
+    };
     for output in &outputs {
-        output.check_names(&unlearned, args.portable_names)?;
+        output.check(&unlearned, options)?;
     }
     let (mut settings, _) = args
         .search
@@ -169,18 +180,20 @@ fn finish(
         around: args.around.as_deref(),
         truth: truth_named.as_ref(),
     };
+    let mut written = Vec::new();
     for output in outputs {
-        let written = output.write(&network, options, |warning| {
-            messages.warn(output.path(), warning)
-        });
-        if let Err(failure) = written {
-            failed.get_or_insert(failure);
+        let done = output.write(&network, options, |warning| messages.warning(&warning));
+        match done {
+            Ok(()) => written.push(output.target()),
+            Err(failure) => {
+                failed.get_or_insert(failure);
+            }
         }
     }
     if !args.quiet {
         report(outcome, comparison.as_ref(), messages);
-        for output in outputs.iter().filter(|output| output.path().exists()) {
-            messages.line(&format!("  written      {}", output.path().display()));
+        for target in written {
+            messages.line(&format!("  written      {target}"));
         }
         if let Some(folder) = &args.state {
             let hint = match outcome.stopped_by() {

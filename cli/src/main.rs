@@ -4,6 +4,7 @@ mod args;
 mod cluster;
 mod constraint_args;
 mod failure;
+mod file_roles;
 mod flag_hints;
 mod learn;
 mod other_searches;
@@ -12,6 +13,7 @@ mod progress;
 mod prove;
 mod report;
 mod search_flags;
+mod target;
 mod terminal;
 mod tools;
 

@@ -3,13 +3,13 @@
 
 use crate::failure::Failure;
 use crate::flag_hints::FlagHint;
-use rlbayes::write_packed;
+use crate::target::Target;
+use clap::{Args, ValueEnum};
 use rlbayes_common::data::Table;
-use rlbayes_common::files::HALF_WRITTEN;
 use rlbayes_common::fit::fit;
 use rlbayes_common::graph::Dag;
 use rlbayes_common::io::{
-    Around, Format, WriteError, WriteOptions, portability_warnings, write_network,
+    Around, Format, MAX_DRAWN_NODES, WriteError, WriteOptions, portability_warnings, write_network,
 };
 use rlbayes_common::network::{NamedDag, NetworkFile};
 use std::path::{Path, PathBuf};
@@ -17,8 +17,95 @@ use std::path::{Path, PathBuf};
 /// A file to be written, checked as far as that is possible beforehand.
 #[derive(Clone, Debug)]
 pub(crate) struct Output {
-    path: PathBuf,
+    target: Target,
     format: Format,
+}
+
+/// The format of results whose name does not tell it.
+#[derive(Args, Clone, Copy, Debug)]
+pub(crate) struct FormatArgs {
+    /// The format of results whose ending names none, such as - (standard output) [default there:
+    /// bif, or csv for a network without probabilities]
+    #[arg(long, value_name = "NAME", value_enum, ignore_case = true)]
+    pub(crate) format: Option<FormatName>,
+}
+
+/// The formats by their endings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FormatName {
+    /// BIF.
+    Bif,
+    /// XMLBIF.
+    #[value(aliases = ["bifxml", "xmlbif"])]
+    Xml,
+    /// Graphviz.
+    Dot,
+    /// JSON.
+    Json,
+    /// A picture.
+    Svg,
+    /// An edge list.
+    Csv,
+    /// GraphML.
+    Graphml,
+    /// A model string.
+    #[value(alias = "model")]
+    Txt,
+}
+
+impl From<FormatName> for Format {
+    fn from(name: FormatName) -> Self {
+        match name {
+            FormatName::Bif => Self::Bif,
+            FormatName::Xml => Self::XmlBif,
+            FormatName::Dot => Self::Dot,
+            FormatName::Json => Self::Json,
+            FormatName::Svg => Self::Svg,
+            FormatName::Csv => Self::Csv,
+            FormatName::Graphml => Self::GraphMl,
+            FormatName::Txt => Self::ModelString,
+        }
+    }
+}
+
+impl FormatArgs {
+    /// Checks the results of a command; with `json` that goes to standard output, they do not.
+    pub(crate) fn outputs(&self, paths: &[PathBuf], json: bool) -> Result<Vec<Output>, Failure> {
+        let outputs = paths
+            .iter()
+            .map(|path| self.output(path, Format::Bif))
+            .collect::<Result<Vec<_>, _>>()?;
+        let printed = outputs.iter().filter(|output| output.is_stdout()).count();
+        if printed > 1 {
+            return Err(Failure::input(
+                "-o - is given twice, and standard output takes one result",
+            ));
+        }
+        if printed == 1 && json {
+            return Err(Failure::input(
+                "-o - and --json both print on standard output; write one of them into a file",
+            ));
+        }
+        Ok(outputs)
+    }
+
+    /// Checks a result: its ending, else the flag names the format; standard output has a default.
+    pub(crate) fn output(&self, path: &Path, usual: Format) -> Result<Output, Failure> {
+        let target = Target::new(path)?;
+        let asked = self.format.map(Format::from);
+        let format = match (&target, Format::from_path(path)) {
+            (Target::Stdout, _) => asked.unwrap_or(usual),
+            (Target::File(_), Ok(format)) => format,
+            (Target::File(_), Err(error)) => asked.ok_or_else(|| Failure::input(error))?,
+        };
+        Ok(Output { target, format })
+    }
+
+    /// Returns whether the flag chooses the format of one of these results.
+    pub(crate) fn has_effect<'a>(&self, paths: impl IntoIterator<Item = &'a PathBuf>) -> bool {
+        let mut paths = paths.into_iter();
+        paths.any(|path| Format::from_path(path).is_err())
+    }
 }
 
 /// How networks are written.
@@ -35,32 +122,22 @@ pub(crate) struct OutputOptions<'a> {
 impl Output {
     /// Checks that the ending names a format and that the folder takes files.
     pub(crate) fn new(path: &Path) -> Result<Self, Failure> {
-        let format = Format::from_path(path).map_err(Failure::input)?;
-        let folder = match path.parent() {
-            Some(folder) if !folder.as_os_str().is_empty() => folder,
-            _ => Path::new("."),
-        };
-        if path.is_dir() {
-            return Err(Failure::file(
-                path,
-                "is a folder (expected a file to write)",
-            ));
-        }
-        tempfile::Builder::new()
-            .prefix(HALF_WRITTEN)
-            .tempfile_in(folder)
-            .map_err(|error| {
-                Failure::file(path, format!("cannot write into this folder: {error}"))
-            })?;
-        Ok(Self {
-            path: path.to_owned(),
-            format,
-        })
+        FormatArgs { format: None }.output(path, Format::Bif)
     }
 
-    /// Returns where the file goes.
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
+    /// Returns where the network goes.
+    pub(crate) fn target(&self) -> &Target {
+        &self.target
+    }
+
+    /// Returns whether the network is printed.
+    pub(crate) fn is_stdout(&self) -> bool {
+        self.target == Target::Stdout
+    }
+
+    /// Returns whether it is a picture.
+    pub(crate) fn is_picture(&self) -> bool {
+        self.format == Format::Svg
     }
 
     /// Returns whether the format holds probabilities.
@@ -68,55 +145,81 @@ impl Output {
         matches!(self.format, Format::Bif | Format::XmlBif | Format::Json)
     }
 
-    /// Checks that the format holds every name and state of a network, before a search is spent on
-    /// it: any structure over the variables will do. Pictures hold all names and take long to draw.
-    pub(crate) fn check_names(
-        &self,
-        network: &NetworkFile,
-        portable_names: bool,
-    ) -> Result<(), Failure> {
-        if self.format == Format::Svg {
-            return Ok(());
+    /// Refuses a format that holds no probabilities.
+    pub(crate) fn holding_probabilities(self) -> Result<Self, Failure> {
+        match self.needs_parameters() {
+            true => Ok(self),
+            false => Err(Failure::input(format!(
+                "{}: a file of the format {} holds no probabilities (expected .bif, .xml, .bifxml \
+                 or .json)",
+                self.target, self.format
+            ))),
         }
-        let options = WriteOptions {
-            portable_names,
-            ..WriteOptions::default()
-        };
-        write_network(self.format, network, &options)
-            .map(|_| ())
-            .map_err(|error| Failure::file(&self.path, error.with_flags()))
     }
 
-    /// Writes the file. A network too large for a picture is a warning, not a failure.
+    /// Checks that the format holds every name and state of a network, before a search is spent on
+    /// it: any structure over the variables will do. Of a picture only the size is checked: it holds
+    /// all names, and takes long to draw.
+    pub(crate) fn check(
+        &self,
+        network: &NetworkFile,
+        options: OutputOptions<'_>,
+    ) -> Result<(), Failure> {
+        if self.is_picture() {
+            let nodes = network.named_dag().names().len();
+            return match nodes > MAX_DRAWN_NODES && options.around.is_none() {
+                true => Err(self.refused(&WriteError::TooLarge { nodes })),
+                false => Ok(()),
+            };
+        }
+        self.bytes(network, options).map(|_| ())
+    }
+
+    /// Writes the network.
     pub(crate) fn write(
         &self,
         network: &NetworkFile,
         options: OutputOptions<'_>,
         mut warn: impl FnMut(String),
     ) -> Result<(), Failure> {
-        if self.format == Format::Bif
-            && !options.portable_names
-            && let NetworkFile::Parametrised(network) = network
-        {
-            for warning in portability_warnings(network) {
-                warn(warning.to_string());
+        let bytes = self.bytes(network, options)?;
+        self.target.write(bytes)?;
+        let NetworkFile::Parametrised(network) = network else {
+            return Ok(());
+        };
+        if self.format == Format::Bif && !options.portable_names {
+            let warnings = portability_warnings(network);
+            if let Some(first) = warnings.first() {
+                let others = match warnings.len() {
+                    1 => String::new(),
+                    2 => " and one other thing".to_owned(),
+                    many => format!(" and {} other things", many - 1),
+                };
+                warn(format!(
+                    "{}: pyAgrum will refuse {first}{others} in this file (use --portable-names to \
+                     replace names)",
+                    self.target
+                ));
             }
         }
-        let write_options = WriteOptions {
+        Ok(())
+    }
+
+    fn bytes(
+        &self,
+        network: &NetworkFile,
+        options: OutputOptions<'_>,
+    ) -> Result<Vec<u8>, Failure> {
+        let options = WriteOptions {
             portable_names: options.portable_names,
             around: options.around.map(Around::node),
             truth: options.truth,
         };
-        match write_network(self.format, network, &write_options) {
-            Ok(bytes) => {
-                write_packed(&self.path, bytes).map_err(|error| Failure::file(&self.path, error))
-            }
-            Err(error @ WriteError::TooLarge { .. }) => {
-                warn(format!("{}: {}", self.path.display(), error.with_flags()));
-                Ok(())
-            }
-            Err(error) => Err(Failure::file(&self.path, error.with_flags())),
-        }
+        write_network(self.format, network, &options).map_err(|error| self.refused(&error))
+    }
+
+    fn refused(&self, error: &WriteError) -> Failure {
+        Failure::input(format!("{}: {}", self.target, error.with_flags()))
     }
 }
 

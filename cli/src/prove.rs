@@ -3,8 +3,10 @@
 use crate::args::{ScoreArgs, TableArgs};
 use crate::constraint_args::ConstraintArgs;
 use crate::failure::Failure;
-use crate::output::{Output, OutputOptions, network_for};
+use crate::file_roles::FileRoles;
+use crate::output::{FormatArgs, Output, OutputOptions, network_for};
 use crate::search_flags::refused;
+use crate::target::Target;
 use crate::terminal::{Messages, print, print_json};
 use crate::units::{parse_size, parse_time, show_count, show_time};
 use clap::Args;
@@ -13,7 +15,7 @@ use rlbayes::{
     Network, Proof, ProofLimits, ProofProgress, RequestError, Search, SearchRequest,
     SearchSettings, Stagnation, StopHandle, Table, check_proof, prove,
 };
-use rlbayes_common::files::write_whole;
+use rlbayes_common::graph::Dag;
 use serde_json::json;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -31,9 +33,12 @@ pub(crate) struct ProveCommand {
     data: PathBuf,
     /// The network, in any readable format; without one a short search finds it
     network: Option<PathBuf>,
-    /// Where the best network goes; may be given several times. The ending chooses the format
+    /// Where the best network goes; may be given several times. The ending chooses the format;
+    /// - is standard output
     #[arg(short, long = "output", value_name = "FILE")]
     output: Vec<PathBuf>,
+    #[command(flatten)]
+    format: FormatArgs,
     /// Writes the proof into a file that others can check, see check-proof
     #[arg(long, value_name = "FILE")]
     certificate: Option<PathBuf>,
@@ -60,17 +65,33 @@ pub(crate) struct ProveCommand {
 /// Runs `prove`.
 pub(crate) fn run(args: &ProveCommand, stop: &StopHandle) -> Result<(), Failure> {
     let messages = Messages::new(args.json);
-    let outputs: Vec<Output> = args
-        .output
-        .iter()
-        .map(|path| Output::new(path))
-        .collect::<Result<_, _>>()?;
-    check_targets(args)?;
+    let roles = FileRoles::default()
+        .reads("the table", &args.data)
+        .reads("the network", args.network.as_ref())
+        .reads("the schema", args.table.schema.as_ref())
+        .writes("the result", &args.output)
+        .writes("the certificate", &args.certificate);
+    args.constraints.reads(roles).check()?;
+    let outputs = args.format.outputs(&args.output, args.json)?;
+    let certificate = match &args.certificate {
+        Some(path) => Some(Target::new(path)?),
+        None => None,
+    };
+    if certificate == Some(Target::Stdout) {
+        let what = "--certificate - is not possible: the report is printed there";
+        return Err(Failure::input(what));
+    }
     let table = args
         .table
         .load(&args.data, |warning| messages.warn(&args.data, warning))?;
     if args.threads == Some(0) {
         return Err(Failure::input("--threads must be at least 1"));
+    }
+    let with_parameters = outputs.iter().any(Output::needs_parameters);
+    let empty = Dag::empty(table.data().nodes());
+    let unlearned = network_for(table.data(), &empty, 0.0, with_parameters)?;
+    for output in &outputs {
+        output.check(&unlearned, OutputOptions::default())?;
     }
     let files = args.constraints.read()?;
     let settings = SearchSettings {
@@ -103,23 +124,22 @@ pub(crate) fn run(args: &ProveCommand, stop: &StopHandle) -> Result<(), Failure>
         None => refused(&error, &files),
     })?;
     bar.finish_and_clear();
-    if let Some(path) = &args.certificate {
+    if let Some(target) = &certificate {
         match proof.certificate() {
-            Some(text) => {
-                write_whole(path, text.as_bytes()).map_err(|error| Failure::file(path, error))?
-            }
+            Some(text) => target.write(text.into_bytes())?,
             None => messages.warning("there is no bound yet, so no certificate was written"),
         }
     }
-    let with_parameters = outputs.iter().any(Output::needs_parameters);
     let best = network_for(table.data(), proof.dag(), 0.0, with_parameters)?;
     for output in &outputs {
         output.write(&best, OutputOptions::default(), |warning| {
-            messages.warn(output.path(), warning);
+            messages.warning(&warning);
         })?;
     }
     if args.json {
         print_json(&as_json(&proof))?;
+    } else if outputs.iter().any(Output::is_stdout) {
+        messages.line(report(&proof).trim_end());
     } else {
         print(&report(&proof))?;
     }
@@ -127,35 +147,6 @@ pub(crate) fn run(args: &ProveCommand, stop: &StopHandle) -> Result<(), Failure>
         true => Err(Failure::Interrupted),
         false => Ok(()),
     }
-}
-
-/// Checks before the work that the files to be written can be, and that none of them is an input.
-fn check_targets(args: &ProveCommand) -> Result<(), Failure> {
-    let same = |a: &Path, b: &Path| match (a.canonicalize(), b.canonicalize()) {
-        (Ok(a), Ok(b)) => a == b,
-        _ => false,
-    };
-    for target in args.output.iter().chain(&args.certificate) {
-        let mut inputs = std::iter::once(&args.data).chain(&args.network);
-        if inputs.any(|input| same(input, target)) {
-            let what = "is an input of this command and is not overwritten";
-            return Err(Failure::file(target, what));
-        }
-    }
-    let Some(path) = &args.certificate else {
-        return Ok(());
-    };
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
-    if path.is_dir() || !folder.is_dir() {
-        return Err(Failure::file(
-            path,
-            "there is no such folder to write the file into",
-        ));
-    }
-    Ok(())
 }
 
 /// Says what is wrong with the network that was given.

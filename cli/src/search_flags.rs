@@ -4,6 +4,7 @@
 use crate::args::{BudgetArgs, ResourceArgs, ScoreArgs, SearchArgs};
 use crate::constraint_args::{ConstraintArgs, ConstraintFiles};
 use crate::failure::Failure;
+use crate::file_roles::FileRoles;
 use crate::units::show_bytes;
 use clap::Args;
 use rlbayes::coordination::Cooperation;
@@ -25,6 +26,11 @@ pub(crate) struct SearchFlags {
 }
 
 impl SearchFlags {
+    /// Adds the files that are read.
+    pub(crate) fn reads(&self, roles: FileRoles) -> FileRoles {
+        self.constraints.reads(roles)
+    }
+
     /// Checks the flags against a table. Constraint files are read here, once.
     pub(crate) fn request(
         &self,

@@ -2,23 +2,24 @@
 
 use crate::args::{ScoreArgs, TableArgs, read_structure, shorten};
 use crate::failure::Failure;
-use crate::output::{Output, OutputOptions};
+use crate::file_roles::FileRoles;
+use crate::output::{FormatArgs, OutputOptions};
 use crate::report::metrics_json;
+use crate::target::Target;
 use crate::terminal::{Messages, print, print_json};
 use crate::units::show_bytes;
 use clap::Args;
 use rlbayes::memory_layout::MemoryLayout;
 use rlbayes::{Algorithm, Network, machine};
 use rlbayes_common::data::{sample, write_csv};
-use rlbayes_common::files::write_whole;
 use rlbayes_common::fit::fit;
 use rlbayes_common::ids::{NodeIdx, Seed};
-use rlbayes_common::io::read_network;
+use rlbayes_common::io::{Format, read_network};
 use rlbayes_common::network::NetworkFile;
 use rlbayes_common::score::{LocalScore, ScoreSpec, Scorer, Scratch};
 use serde_json::json;
 use std::fmt::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Scores a network on a table.
@@ -117,12 +118,24 @@ pub(crate) struct SampleCommand {
     /// Seed of the random draws
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
-    /// The table to write (CSV)
+    /// The table to write: .csv or .csv.gz; - is standard output
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
 }
 
 pub(crate) fn sample_rows(args: &SampleCommand) -> Result<(), Failure> {
+    FileRoles::default()
+        .reads("the network", &args.network)
+        .writes("the rows", [&args.output])
+        .check()?;
+    let target = Target::new(&args.output)?;
+    let named = target.path().filter(|path| !is_special(path));
+    if let Some(path) = named
+        && Format::from_path(path) != Ok(Format::Csv)
+    {
+        let what = "sample writes CSV (expected a name that ends in .csv or .csv.gz, or -)";
+        return Err(Failure::file(path, what));
+    }
     let NetworkFile::Parametrised(network) = read_network(&args.network).map_err(Failure::input)?
     else {
         let what = "has no probabilities to sample from (expected BIF or XMLBIF)";
@@ -130,9 +143,13 @@ pub(crate) fn sample_rows(args: &SampleCommand) -> Result<(), Failure> {
     };
     let table = sample(&network, args.rows, Seed(args.seed)).map_err(Failure::input)?;
     let mut bytes = Vec::new();
-    write_csv(&table, &mut bytes)
-        .and_then(|()| write_whole(&args.output, &bytes))
-        .map_err(|error| Failure::file(&args.output, error))
+    write_csv(&table, &mut bytes).map_err(|error| Failure::Bug(error.to_string()))?;
+    target.write(bytes)
+}
+
+/// Returns whether there is a device or a pipe, whose name has no ending.
+fn is_special(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|about| !about.is_file())
 }
 
 /// Estimates the probabilities of a network from a table.
@@ -146,9 +163,11 @@ pub(crate) struct FitCommand {
     data: PathBuf,
     /// The network, in any readable format
     network: PathBuf,
-    /// The result: .bif, .xml, .bifxml or .json
+    /// The result: .bif, .xml, .bifxml or .json; - is standard output
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
+    #[command(flatten)]
+    format: FormatArgs,
     /// Number that is added to every count (0: maximum likelihood)
     #[arg(long, value_name = "ALPHA", default_value_t = 0.0)]
     alpha: f64,
@@ -161,7 +180,14 @@ pub(crate) struct FitCommand {
 
 pub(crate) fn fit_network(args: &FitCommand) -> Result<(), Failure> {
     let messages = Messages::new(false);
-    let output = Output::new(&args.output)?;
+    FileRoles::default()
+        .reads("the table", &args.data)
+        .reads("the network", &args.network)
+        .reads("the schema", args.table.schema.as_ref())
+        .writes("the result", [&args.output])
+        .check()?;
+    let output = args.format.output(&args.output, Format::Bif)?;
+    let output = output.holding_probabilities()?;
     let table = args
         .table
         .load(&args.data, |warning| messages.warn(&args.data, warning))?;
@@ -172,7 +198,7 @@ pub(crate) fn fit_network(args: &FitCommand) -> Result<(), Failure> {
         ..Default::default()
     };
     output.write(&NetworkFile::Parametrised(network), options, |warning| {
-        messages.warn(output.path(), warning);
+        messages.warning(&warning);
     })
 }
 
@@ -185,8 +211,10 @@ pub(crate) fn fit_network(args: &FitCommand) -> Result<(), Failure> {
 pub(crate) struct ConvertCommand {
     /// The network to read
     from: PathBuf,
-    /// The file to write
+    /// The file to write; - is standard output
     to: PathBuf,
+    #[command(flatten)]
+    format: FormatArgs,
     /// BIF: maps names that other programs refuse, with the originals as comments
     #[arg(long)]
     portable_names: bool,
@@ -197,16 +225,22 @@ pub(crate) struct ConvertCommand {
 
 pub(crate) fn convert(args: &ConvertCommand) -> Result<(), Failure> {
     let messages = Messages::new(false);
+    FileRoles::default()
+        .reads("the network to read", &args.from)
+        .writes("the one to write", [&args.to])
+        .check()?;
     let network = read_network(&args.from).map_err(Failure::input)?;
-    let output = Output::new(&args.to)?;
+    let usual = match &network {
+        NetworkFile::Parametrised(_) => Format::Bif,
+        NetworkFile::Structure(_) => Format::Csv,
+    };
+    let output = args.format.output(&args.to, usual)?;
     let options = OutputOptions {
         portable_names: args.portable_names,
         around: args.around.as_deref(),
         truth: None,
     };
-    output.write(&network, options, |warning| {
-        messages.warn(output.path(), warning)
-    })
+    output.write(&network, options, |warning| messages.warning(&warning))
 }
 
 /// Shows what a table holds and what a search on it will need.

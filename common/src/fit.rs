@@ -31,6 +31,15 @@ pub enum FitError {
         /// How many parents it has.
         parents: usize,
     },
+    /// All tables together would not fit.
+    #[error(
+        "cannot fit: the tables of all nodes together would have {entries} entries (expected at most {max}); limit the number of parents",
+        max = Cpt::MAX_ENTRIES
+    )]
+    TooLarge {
+        /// How many entries there would be.
+        entries: usize,
+    },
     /// The fitted parts do not make a network.
     #[error("cannot fit: {0}")]
     Network(#[from] NetworkError),
@@ -62,32 +71,42 @@ pub fn fit(table: &Table, dag: &Dag, alpha: f64) -> Result<Network, FitError> {
     if !alpha.is_finite() || alpha < 0.0 {
         return Err(FitError::Alpha(alpha));
     }
+    let entries = entries(table, dag);
+    if entries > Cpt::MAX_ENTRIES
+        && let Some(node) = NodeIdx::all(dag.nodes())
+            .find(|&node| node_entries(table, node, dag.parents(node)) > Cpt::MAX_ENTRIES)
+    {
+        return Err(FitError::TableTooLarge {
+            node: table.schema().variable(node).name().to_owned(),
+            parents: dag.parents(node).len(),
+        });
+    }
+    if entries > Cpt::MAX_ENTRIES {
+        return Err(FitError::TooLarge { entries });
+    }
     let cpts = NodeIdx::all(dag.nodes())
         .map(|node| fit_node(table, node, dag.parents(node), alpha))
-        .collect::<Result<Vec<Cpt>, FitError>>()?;
+        .collect();
     Ok(Network::new(table.schema().clone(), dag.clone(), cpts)?)
 }
 
-fn fit_node(
-    table: &Table,
-    node: NodeIdx,
-    parents: &[NodeIdx],
-    alpha: f64,
-) -> Result<Cpt, FitError> {
+/// Returns how many probabilities a structure has, over all nodes.
+#[must_use]
+pub fn entries(table: &Table, dag: &Dag) -> usize {
+    NodeIdx::all(dag.nodes()).fold(0, |sum, node| {
+        sum.saturating_add(node_entries(table, node, dag.parents(node)))
+    })
+}
+
+fn node_entries(table: &Table, node: NodeIdx, parents: &[NodeIdx]) -> usize {
+    parents.iter().fold(table.arity(node), |entries, &parent| {
+        entries.saturating_mul(table.arity(parent))
+    })
+}
+
+fn fit_node(table: &Table, node: NodeIdx, parents: &[NodeIdx], alpha: f64) -> Cpt {
     let arity = table.arity(node);
-    let entries = parents
-        .iter()
-        .try_fold(arity, |entries, &parent| {
-            entries.checked_mul(table.arity(parent))
-        })
-        .filter(|&entries| entries <= Cpt::MAX_ENTRIES);
-    let Some(entries) = entries else {
-        let node = table.schema().variable(node).name().to_owned();
-        return Err(FitError::TableTooLarge {
-            node,
-            parents: parents.len(),
-        });
-    };
+    let entries = node_entries(table, node, parents);
     let mut counts = vec![0u32; entries];
     let parents: Vec<(&[u8], usize)> = parents
         .iter()
@@ -115,7 +134,7 @@ fn fit_node(
             }
         }));
     }
-    Ok(Cpt { probabilities })
+    Cpt { probabilities }
 }
 
 #[cfg(test)]
@@ -184,6 +203,13 @@ mod tests {
                 parents: 29
             }
         );
+        // Two that fit, and together do not.
+        let edges = |node: usize| (0..25).map(move |at| (NodeIdx::new(at), NodeIdx::new(node)));
+        let dag = Dag::from_edges(30, edges(28).chain(edges(29))).unwrap();
+        let expected = (2 << 26) + 28 * 2;
+        assert_eq!(entries(&table, &dag), expected);
+        let error = fit(&table, &dag, 0.0).unwrap_err();
+        assert_eq!(error, FitError::TooLarge { entries: expected });
         assert!(matches!(
             fit(&table, &Dag::empty(3), 0.0),
             Err(FitError::Nodes { .. })

@@ -77,6 +77,7 @@ mod result_file;
 mod run;
 mod score;
 mod search;
+mod search_note;
 mod settings;
 mod side_proof;
 mod table;

@@ -6,6 +6,7 @@ use crate::coordination::Stored;
 use crate::identity::{Difference, difference};
 use crate::journal::{Journal, JournalError};
 use crate::request::SearchRequest;
+use crate::search_note;
 use rlbayes_common::elite::Keying;
 use rlbayes_common::files::set_aside;
 use rlbayes_common::ids::ChainId;
@@ -15,6 +16,9 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
+
+/// The name of the journal in a search's folder.
+const JOURNAL: &str = "journal.redb";
 
 /// Why a state folder can't be used.
 #[derive(Debug, Error)]
@@ -28,6 +32,9 @@ pub enum StateFolderError {
         /// What it says.
         problem: io::Error,
     },
+    /// A file is where the folder should be.
+    #[error("{}: is a file (expected a folder for the search's state)", .0.display())]
+    NotAFolder(PathBuf),
     /// The journal refuses.
     #[error("{}: {problem}", path.display())]
     Journal {
@@ -100,23 +107,103 @@ pub(crate) fn open(
     })
 }
 
-/// Opens the journal of a state folder for a search, and reads what is there; a new journal begins
-/// the search.
+/// A search in a folder that may hold several.
+#[derive(Debug)]
+pub struct OpenedSearch {
+    /// Its journal.
+    pub journal: Journal,
+    /// The search as it was stored; none: it is new.
+    pub stored: Option<Stored>,
+    /// Whether it lies in the given folder itself, as the searches of earlier versions do, and not in
+    /// a folder of its own in there.
+    pub is_at_the_top: bool,
+    /// How the other searches in there differ from this one, those of the same table first.
+    pub others: Vec<Difference>,
+}
+
+/// Opens a search in a folder that may hold several, each in a folder of its own that is named by the
+/// search's id. A journal in the given folder itself is of an earlier version, which kept one search
+/// only: it is resumed where it is if it is this search.
 ///
 /// # Errors
-/// If the folder can't be used, is in use, or holds another search.
-pub fn open_journal(
+/// If the folder can't be used, or the search is in use by another process.
+pub fn open_search(
     folder: &Path,
     request: &SearchRequest,
-    warn: impl FnMut(String),
-) -> Result<(Journal, Option<Stored>), StateFolderError> {
+    mut warn: impl FnMut(String),
+) -> Result<OpenedSearch, StateFolderError> {
+    make_folder(folder)?;
     let settings = request.settings();
     let nodes = request.table().data().nodes();
-    let (mut journal, stored) = open_file(folder, &settings, nodes, request.keying(), warn)?;
-    if stored.is_none() {
-        begin(&mut journal, folder, &settings)?;
+    let own = folder.join(request.id().to_string());
+    let mut others = other_searches(folder, &own, &settings);
+    if folder.join(JOURNAL).exists() && !own.join(JOURNAL).exists() {
+        let opened = open_file(folder, &settings, nodes, request.keying(), &mut warn);
+        match opened {
+            Ok((journal, Some(stored))) => {
+                return Ok(OpenedSearch {
+                    journal,
+                    stored: Some(stored),
+                    is_at_the_top: true,
+                    others,
+                });
+            }
+            // What was there was damaged, and is set aside; its successor holds nothing.
+            Ok((journal, None)) => {
+                drop(journal);
+                let path = folder.join(JOURNAL);
+                fs::remove_file(&path)
+                    .map_err(|problem| StateFolderError::File { path, problem })?;
+            }
+            // It may be this very search, which this program cannot read.
+            Err(
+                error @ StateFolderError::AnotherSearch {
+                    difference: Difference::Format { .. },
+                    ..
+                },
+            ) => return Err(error),
+            Err(StateFolderError::AnotherSearch { difference, .. }) => others.push(difference),
+            Err(error) => return Err(error),
+        }
     }
-    Ok((journal, stored))
+    let (mut journal, stored) = open_file(&own, &settings, nodes, request.keying(), warn)?;
+    if stored.is_none() {
+        begin(&mut journal, &own, &settings)?;
+    }
+    let refused = |problem| StateFolderError::File {
+        path: own.clone(),
+        problem,
+    };
+    search_note::write(&own, &settings).map_err(refused)?;
+    others.sort_by_key(|difference| !matches!(difference, Difference::Setting { .. }));
+    Ok(OpenedSearch {
+        journal,
+        stored,
+        is_at_the_top: false,
+        others,
+    })
+}
+
+/// Returns how the searches in the folders of a folder differ from one, by their notes.
+fn other_searches(folder: &Path, own: &Path, settings: &[(String, String)]) -> Vec<Difference> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut folders: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    folders.sort();
+    folders
+        .iter()
+        .filter(|path| *path != own && path.join(JOURNAL).exists())
+        .filter_map(|path| difference(&search_note::read(path)?, settings))
+        .collect()
+}
+
+fn make_folder(folder: &Path) -> Result<(), StateFolderError> {
+    if folder.exists() && !folder.is_dir() {
+        return Err(StateFolderError::NotAFolder(folder.to_owned()));
+    }
+    fs::create_dir_all(folder).map_err(|problem| StateFolderError::File {
+        path: folder.to_owned(),
+        problem,
+    })
 }
 
 fn begin(
@@ -144,11 +231,8 @@ fn open_file(
     keying: Keying,
     mut warn: impl FnMut(String),
 ) -> Result<(Journal, Option<Stored>), StateFolderError> {
-    fs::create_dir_all(folder).map_err(|problem| StateFolderError::File {
-        path: folder.to_owned(),
-        problem,
-    })?;
-    let path = folder.join("journal.redb");
+    make_folder(folder)?;
+    let path = folder.join(JOURNAL);
     let refused = |problem| StateFolderError::Journal {
         path: path.clone(),
         problem,
@@ -200,7 +284,7 @@ mod tests {
     #[test]
     fn a_file_that_is_no_journal_is_set_aside() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("journal.redb");
+        let path = folder.path().join(JOURNAL);
         for content in [&b""[..], b"not a database at all", &[0; 8192]] {
             fs::write(&path, content).unwrap();
             let (opened, warnings) = opened(folder.path());
@@ -225,10 +309,93 @@ mod tests {
         assert!(warnings.is_empty(), "{warnings:?}");
     }
 
+    fn request(seed: u64, columns: &str) -> SearchRequest {
+        let text = format!("{columns}\n0,1\n1,0\n1,1\n");
+        let options = crate::LoadOptions::default();
+        let table = crate::Table::parse("survey", text.as_bytes(), &options).unwrap();
+        let settings = crate::SearchSettings {
+            seed,
+            ..crate::SearchSettings::default()
+        };
+        SearchRequest::new(&table, &settings).unwrap()
+    }
+
+    fn open_quietly(folder: &Path, request: &SearchRequest) -> OpenedSearch {
+        open_search(folder, request, |warning| panic!("{warning}")).unwrap()
+    }
+
+    #[test]
+    fn searches_lie_side_by_side_and_each_is_resumed() {
+        let folder = tempfile::tempdir().unwrap();
+        let [first, seed, table] = [request(1, "a,b"), request(2, "a,b"), request(1, "x,y")];
+        let opened = open_quietly(folder.path(), &first);
+        assert!(opened.stored.is_none() && opened.others.is_empty());
+        // Another search may run at the same time; the same one may not.
+        let beside = open_quietly(folder.path(), &table);
+        assert!(beside.stored.is_none() && !beside.is_at_the_top);
+        let twice = open_search(folder.path(), &first, |_| {});
+        assert!(matches!(
+            twice,
+            Err(StateFolderError::Journal {
+                problem: JournalError::InUse,
+                ..
+            })
+        ));
+        drop((opened, beside));
+        let told: Vec<String> = open_quietly(folder.path(), &seed)
+            .others
+            .iter()
+            .map(Difference::to_string)
+            .collect();
+        assert_eq!(
+            told,
+            [
+                "holds a search of survey with seed 1; this one has 2",
+                "holds a search of survey with other content than the table has now"
+            ]
+        );
+        for request in [&first, &seed, &table] {
+            assert!(open_quietly(folder.path(), request).stored.is_some());
+        }
+    }
+
+    #[test]
+    fn a_search_of_an_earlier_version_is_resumed_where_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let (first, second) = (request(1, "a,b"), request(2, "a,b"));
+        let settings = first.settings();
+        let (mut journal, _) =
+            open_file(folder.path(), &settings, 2, Keying::ByClass, |_| {}).unwrap();
+        journal.begin(&settings).unwrap();
+        drop(journal);
+        let opened = open_quietly(folder.path(), &second);
+        assert!(opened.stored.is_none() && !opened.is_at_the_top);
+        assert_eq!(opened.others.len(), 1);
+        drop(opened);
+        let opened = open_quietly(folder.path(), &first);
+        assert!(opened.stored.is_some() && opened.is_at_the_top);
+    }
+
+    #[test]
+    fn a_damaged_journal_of_an_earlier_version_is_set_aside() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(JOURNAL);
+        fs::write(&path, "not a database at all").unwrap();
+        let mut warnings = Vec::new();
+        let opened = open_search(folder.path(), &request(1, "a,b"), |w| warnings.push(w)).unwrap();
+        assert!(opened.stored.is_none() && !opened.is_at_the_top);
+        assert!(warnings[0].contains("journal.redb.broken"), "{warnings:?}");
+        assert!(!path.exists());
+        let file = folder.path().join("file");
+        fs::write(&file, "").unwrap();
+        let message = open_search(&file, &request(1, "a,b"), |_| {}).unwrap_err();
+        assert!(message.to_string().contains("expected a folder"), "{message}");
+    }
+
     #[test]
     fn a_journal_that_cannot_be_opened_is_refused_and_stays_where_it_is() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("journal.redb");
+        let path = folder.path().join(JOURNAL);
         fs::create_dir(&path).unwrap();
         let (directory, warnings) = opened(folder.path());
         assert!(matches!(directory, Err(StateFolderError::Journal { .. })));

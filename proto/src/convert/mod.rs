@@ -1,6 +1,7 @@
 //! Wire -> engine with checks, engine -> wire without.
 
 mod exchange;
+mod network;
 mod rows;
 mod search;
 
@@ -9,6 +10,7 @@ pub use exchange::{
     hello_from_wire, hello_to_wire, order_from_wire, order_to_wire, reply_from_wire, reply_to_wire,
     report_bytes, statistics_to_wire,
 };
+pub use network::{check_network, network_from_wire, network_to_wire};
 pub use rows::{
     dag_from_wire, row_digest, row_from_wire, row_to_wire, seeds_from_wire, seeds_to_wire,
 };
@@ -53,8 +55,8 @@ pub enum WireError {
         /// How many there are.
         nodes: usize,
     },
-    /// Edges are not in order, or one is there twice.
-    #[error("the edges are not in order")]
+    /// Edges, names or states are not in order, or one is there twice.
+    #[error("the edges or names are not in order")]
     Order,
     /// The edges hold a cycle.
     #[error("the edges hold a cycle")]
@@ -72,6 +74,9 @@ pub enum WireError {
         /// How many it may have.
         most: usize,
     },
+    /// Names, states and probabilities do not make a network.
+    #[error("{0}")]
+    Network(String),
     /// A setting makes no sense.
     #[error("{0}")]
     Setting(String),

@@ -2,6 +2,7 @@
 //! belong to. A file that can't be read is set aside.
 
 use crate::identity::{Difference, Settings, difference};
+use crate::search_note;
 use rlbayes_common::exchange::Snapshot;
 use rlbayes_common::failpoint;
 use rlbayes_common::files::{HALF_WRITTEN, set_aside, write_whole};
@@ -61,18 +62,10 @@ impl ChainFolder {
         }
     }
 
-    fn note(&self) -> PathBuf {
-        self.folder.join("search.txt")
-    }
-
     /// Returns the settings of the search that the chains belong to, if there is a note of them.
     #[must_use]
     pub fn noted(&self) -> Option<Settings> {
-        let text = fs::read_to_string(self.note()).ok()?;
-        let lines = text.lines().map(|line| line.split_once(": "));
-        lines
-            .map(|pair| pair.map(|(name, value)| (name.to_owned(), value.to_owned())))
-            .collect()
+        search_note::read(&self.folder)
     }
 
     /// Notes which search the chains belong to from now on.
@@ -80,11 +73,7 @@ impl ChainFolder {
     /// # Errors
     /// If the disk refuses.
     pub fn begin(&self, settings: &[(String, String)]) -> io::Result<()> {
-        let lines: String = settings
-            .iter()
-            .map(|(name, value)| format!("{name}: {value}\n"))
-            .collect();
-        write_whole(&self.note(), lines.as_bytes())
+        search_note::write(&self.folder, settings)
     }
 
     /// Reads the chains of a search with `nodes` variables; what can't be read is set aside.
