@@ -43,8 +43,7 @@ impl FileRoles {
         let files = paths
             .into_iter()
             .filter(|path| path.as_os_str() != STANDARD);
-        self.outputs
-            .extend(files.map(|path| (role, path.clone())));
+        self.outputs.extend(files.map(|path| (role, path.clone())));
         self
     }
 
@@ -52,7 +51,9 @@ impl FileRoles {
     pub(crate) fn keeps(mut self, state: Option<&PathBuf>) -> Self {
         let role = "part of the search's state";
         let files = ["journal.redb", "chains/search.txt"];
-        let files = state.iter().flat_map(|state| files.map(|file| state.join(file)));
+        let files = state
+            .iter()
+            .flat_map(|state| files.map(|file| state.join(file)));
         self.inputs.extend(files.map(|path| (role, path)));
         self
     }

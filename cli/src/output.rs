@@ -120,11 +120,6 @@ pub(crate) struct OutputOptions<'a> {
 }
 
 impl Output {
-    /// Checks that the ending names a format and that the folder takes files.
-    pub(crate) fn new(path: &Path) -> Result<Self, Failure> {
-        FormatArgs { format: None }.output(path, Format::Bif)
-    }
-
     /// Returns where the network goes.
     pub(crate) fn target(&self) -> &Target {
         &self.target
@@ -138,6 +133,11 @@ impl Output {
     /// Returns whether it is a picture.
     pub(crate) fn is_picture(&self) -> bool {
         self.format == Format::Svg
+    }
+
+    /// Returns whether the format cannot do without probabilities.
+    pub(crate) fn demands_parameters(&self) -> bool {
+        matches!(self.format, Format::Bif | Format::XmlBif)
     }
 
     /// Returns whether the format holds probabilities.
@@ -205,11 +205,7 @@ impl Output {
         Ok(())
     }
 
-    fn bytes(
-        &self,
-        network: &NetworkFile,
-        options: OutputOptions<'_>,
-    ) -> Result<Vec<u8>, Failure> {
+    fn bytes(&self, network: &NetworkFile, options: OutputOptions<'_>) -> Result<Vec<u8>, Failure> {
         let options = WriteOptions {
             portable_names: options.portable_names,
             around: options.around.map(Around::node),

@@ -88,7 +88,8 @@ impl Target {
                 .and_then(|mut file| file.write_all(&bytes)),
             false => write_packed(path, bytes),
         };
-        written.map_err(|error| Failure::file(path, format!("cannot be written: {}", words(&error))))
+        written
+            .map_err(|error| Failure::file(path, format!("cannot be written: {}", words(&error))))
     }
 }
 

@@ -31,11 +31,13 @@ const LAST_ANSWER: Duration = Duration::from_secs(5);
 /// Maximum size of a request's head.
 const MAX_HEAD_BYTES: usize = 16 << 10;
 
-/// Serves until `shutdown` resolves.
+/// Serves until `shutdown` resolves; `grpc` is the port of the service, for those who ask here
+/// instead.
 pub async fn serve(
     listener: TcpListener,
     service: Service,
     token: Token,
+    grpc: u16,
     shutdown: impl Future<Output = ()>,
 ) {
     let guarded = Router::new()
@@ -46,7 +48,9 @@ pub async fn serve(
     let router = Router::new()
         .route(
             "/",
-            get(|| async { "rlbayes coordinator: /status /metrics /health\n" }),
+            get(move || async move {
+                format!("rlbayes coordinator: /status /metrics /health; gRPC is on port {grpc}\n")
+            }),
         )
         .route("/health", get(|| async { "ok\n" }))
         .merge(guarded);

@@ -9,7 +9,7 @@ use crate::status::{self, About};
 use crate::uploads::Uploads;
 use crate::validator::{Digest, RowRefused, Validator};
 use bytes::Bytes;
-use rlbayes::coordination::Refusal;
+use rlbayes::coordination::{Refusal, View};
 use rlbayes_common::elite::EliteRow;
 use rlbayes_common::exchange::{Exchange, Pace, Snapshot};
 use rlbayes_common::ids::{ChainId, Incarnation, SearchId};
@@ -22,11 +22,12 @@ use rlbayes_proto::convert::{
 use rlbayes_proto::v1::coordinator_server::Coordinator;
 use rlbayes_proto::{MAX_CHUNK_BYTES, MAX_SNAPSHOT_BYTES, PROTOCOL_VERSION, v1};
 use std::collections::HashMap;
+use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{Mutex, mpsc, watch};
 use tokio::time::Instant;
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_stream::{Stream, StreamExt};
@@ -39,13 +40,25 @@ pub(crate) const UPLOAD: Duration = Duration::from_secs(300);
 /// How long a call may wait for the event loop.
 const ANSWER: Duration = Duration::from_secs(30);
 
-/// The result, as files.
+/// The result of a search.
 #[derive(Clone, Debug, Default)]
-pub struct ResultFiles {
+pub struct SearchResult {
     /// As `learn --json` prints it.
     pub json: String,
-    /// The network with its probabilities.
-    pub bif: Bytes,
+    /// The encoded network.
+    pub network: Bytes,
+    /// Why the network has no probabilities, if it has none.
+    pub not_fitted: Option<String>,
+}
+
+/// Makes results of what a status shows. They are made when somebody asks, so that none is older than
+/// what was shown.
+pub trait MakeResult: fmt::Debug + Send + Sync {
+    /// Returns the result; none: there is no network yet.
+    ///
+    /// # Errors
+    /// With a sentence, if it can't be made.
+    fn result(&self, view: &View) -> Result<Option<SearchResult>, String>;
 }
 
 /// The service.
@@ -58,7 +71,9 @@ pub struct Service {
 struct Shared {
     handle: Handle,
     published: watch::Receiver<Published>,
-    results: watch::Receiver<Option<Arc<ResultFiles>>>,
+    results: Arc<dyn MakeResult>,
+    /// Results are made one at a time: a large one takes memory.
+    making: Arc<Mutex<()>>,
     about: About,
     data: Bytes,
     validator: Validator,
@@ -77,7 +92,7 @@ impl Service {
     pub fn new(
         handle: Handle,
         published: watch::Receiver<Published>,
-        results: watch::Receiver<Option<Arc<ResultFiles>>>,
+        results: Arc<dyn MakeResult>,
         about: About,
         data: Bytes,
         validator: Validator,
@@ -88,6 +103,7 @@ impl Service {
                 handle,
                 published,
                 results,
+                making: Arc::default(),
                 about,
                 data,
                 validator,
@@ -457,23 +473,35 @@ impl Coordinator for Service {
         &self,
         _request: Request<v1::ResultRequest>,
     ) -> Result<Response<Self::ResultStream>, Status> {
-        let files = self.shared.results.borrow().clone();
-        let files = files.ok_or_else(|| Status::not_found("there is no network yet"))?;
-        let json = json_chunks(&files.json).map(|json| {
-            Ok(v1::ResultChunk {
-                json: json.to_owned(),
-                bif: Bytes::new(),
-            })
+        let turn = Arc::clone(&self.shared.making).lock_owned().await;
+        let view = Arc::clone(&self.shared.published.borrow().view);
+        let results = Arc::clone(&self.shared.results);
+        let made = tokio::task::spawn_blocking(move || {
+            // Held here: a caller that goes away does not end the work.
+            let _turn = turn;
+            results.result(&view)
         });
-        let json: Vec<_> = json.collect();
-        let rest = in_chunks(files.bif.clone()).map(|chunk| {
+        let made = made.await.unwrap_or_else(|error| Err(error.to_string()));
+        let result = made
+            .map_err(Status::internal)?
+            .ok_or_else(|| Status::not_found("there is no network yet"))?;
+        let json = json_chunks(&result.json).map(|json| v1::ResultChunk {
+            json: json.to_owned(),
+            ..Default::default()
+        });
+        let not_fitted = v1::ResultChunk {
+            not_fitted: result.not_fitted.unwrap_or_default(),
+            ..Default::default()
+        };
+        let first: Vec<_> = json.chain([not_fitted]).map(Ok).collect();
+        let network = in_chunks(result.network).map(|chunk| {
             chunk.map(|chunk| v1::ResultChunk {
-                json: String::new(),
-                bif: chunk.content,
+                network: chunk.content,
+                ..Default::default()
             })
         });
         Ok(Response::new(Box::pin(
-            tokio_stream::iter(json).chain(rest),
+            tokio_stream::iter(first).chain(network),
         )))
     }
 }

@@ -25,7 +25,7 @@ pub const MAX_EXCHANGE_STATES: usize = 256 << 20;
 /// Maximum size of a chain's state.
 pub const MAX_SNAPSHOT_BYTES: u64 = 64 << 20;
 /// Maximum size of a result's network, and of its JSON.
-pub const MAX_RESULT_BYTES: usize = 256 << 20;
+pub const MAX_RESULT_BYTES: usize = 64 << 20;
 
 /// The generated code.
 #[expect(

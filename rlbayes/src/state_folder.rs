@@ -166,15 +166,17 @@ pub fn open_search(
             Err(error) => return Err(error),
         }
     }
-    let (mut journal, stored) = open_file(&own, &settings, nodes, request.keying(), warn)?;
+    let (mut journal, stored) = open_file(&own, &settings, nodes, request.keying(), &mut warn)?;
     if stored.is_none() {
         begin(&mut journal, &own, &settings)?;
+        // It tells people which search this is; the search does without.
+        if let Err(error) = search_note::write(&own, &settings) {
+            warn(format!(
+                "{}: the note cannot be written: {error}",
+                own.display()
+            ));
+        }
     }
-    let refused = |problem| StateFolderError::File {
-        path: own.clone(),
-        problem,
-    };
-    search_note::write(&own, &settings).map_err(refused)?;
     others.sort_by_key(|difference| !matches!(difference, Difference::Setting { .. }));
     Ok(OpenedSearch {
         journal,
@@ -389,7 +391,10 @@ mod tests {
         let file = folder.path().join("file");
         fs::write(&file, "").unwrap();
         let message = open_search(&file, &request(1, "a,b"), |_| {}).unwrap_err();
-        assert!(message.to_string().contains("expected a folder"), "{message}");
+        assert!(
+            message.to_string().contains("expected a folder"),
+            "{message}"
+        );
     }
 
     #[test]

@@ -5,7 +5,7 @@ use crate::disk::Disk;
 use crate::laws::{Witness, WitnessedLink};
 use crate::search::Search;
 use crate::simulated_chains::{Kept, SimulatedHost};
-use rlbayes::coordination::State;
+use rlbayes::coordination::{State, View};
 use rlbayes::journal::{Journal, JournalError};
 use rlbayes_common::ids::{Incarnation, Seed};
 use rlbayes_common::random::Random;
@@ -14,7 +14,7 @@ use rlbayes_coordinator::blocking::Blocking;
 use rlbayes_coordinator::event_loop::{EventLoop, Until};
 use rlbayes_coordinator::guard::{Guarded, MAX_CONNECTIONS};
 use rlbayes_coordinator::server;
-use rlbayes_coordinator::service::Service;
+use rlbayes_coordinator::service::{MakeResult, SearchResult, Service};
 use rlbayes_coordinator::status::About;
 use rlbayes_coordinator::token::Token;
 use rlbayes_coordinator::validator::Validator;
@@ -27,7 +27,7 @@ use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::sync::{Semaphore, mpsc};
 use tokio::task::spawn_local;
 use tokio::time::{Instant, sleep};
 use tokio_stream::wrappers::ReceiverStream;
@@ -75,7 +75,6 @@ pub(crate) async fn coordinator(
             }
         }
     });
-    let (_, results) = watch::channel(None);
     let about = About {
         search: search.description.clone(),
         data_name: "simulated".to_owned(),
@@ -85,7 +84,7 @@ pub(crate) async fn coordinator(
     let service = Service::new(
         handle,
         published,
-        results,
+        Arc::new(NoResults),
         about,
         search.data.clone(),
         validator,
@@ -103,6 +102,16 @@ pub(crate) async fn coordinator(
         .run(Until::Shutdown, std::future::pending())
         .await;
     Ok(())
+}
+
+/// Nobody asks for results here.
+#[derive(Debug)]
+struct NoResults;
+
+impl MakeResult for NoResults {
+    fn result(&self, _: &View) -> Result<Option<SearchResult>, String> {
+        Ok(None)
+    }
 }
 
 fn open(search: &Search, disk: &Disk) -> Result<(State, Journal), JournalError> {

@@ -1,15 +1,18 @@
 //! What people ask a coordinator: status, stop, result, health.
 
-use super::connect::{ConnectArgs, failed};
+use super::connect::{ConnectArgs, answered, failed};
 use super::{block_on, heartbeat_file};
 use crate::failure::Failure;
-use crate::output::{Output, OutputOptions};
+use crate::file_roles::FileRoles;
+use crate::output::{FormatArgs, OutputOptions};
 use crate::terminal::{Messages, print, print_json};
 use crate::units::{show_bytes, show_count, show_time};
 use clap::Args;
-use rlbayes_common::io::{Format, parse_network};
+use prost::Message;
+use rlbayes_common::network::NetworkFile;
 use rlbayes_coordinator::status::to_json;
-use rlbayes_proto::v1;
+use rlbayes_proto::convert::network_from_wire;
+use rlbayes_proto::{MAX_RESULT_BYTES, v1};
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -50,9 +53,18 @@ pub(crate) struct StatusArgs {
 pub(crate) struct ResultArgs {
     #[command(flatten)]
     ask: AskArgs,
-    /// A file; may be given several times. The ending chooses the format, as for learn
+    /// A file; may be given several times. The ending chooses the format, as for learn; - is standard
+    /// output
     #[arg(short, long = "output", value_name = "FILE")]
     output: Vec<PathBuf>,
+    #[command(flatten)]
+    format: FormatArgs,
+    /// BIF: maps names that other programs refuse, with the originals as comments
+    #[arg(long)]
+    portable_names: bool,
+    /// SVG: draws only the neighbourhood of a node
+    #[arg(long, value_name = "NODE")]
+    around: Option<String>,
     /// Prints one JSON object, as learn --json does
     #[arg(long)]
     json: bool,
@@ -102,7 +114,7 @@ pub(crate) fn status(args: &StatusArgs) -> Result<(), Failure> {
     let reply = block_on(1, async {
         let mut client = connect.client(url)?;
         let reply = client.status(request(v1::StatusRequest {})).await;
-        Ok(reply.map_err(|status| failed(url, &status))?.into_inner())
+        answered(url, reply).await
     })?;
     show(&reply, args.json)
 }
@@ -113,7 +125,7 @@ pub(crate) fn stop(args: &StatusArgs) -> Result<(), Failure> {
     let reply = block_on(1, async {
         let mut client = connect.client(url)?;
         let reply = client.stop(request(v1::StopRequest {})).await;
-        Ok(reply.map_err(|status| failed(url, &status))?.into_inner())
+        answered(url, reply).await
     })?;
     show(&reply, args.json)
 }
@@ -129,56 +141,105 @@ fn show(reply: &v1::StatusReply, as_json: bool) -> Result<(), Failure> {
 /// How long the next part of a result may take.
 const NEXT_CHUNK: Duration = Duration::from_secs(30);
 
+/// How long a result may take to be made.
+const MAKING: Duration = Duration::from_secs(60);
+
+/// A result as it was sent.
+struct Fetched {
+    json: String,
+    network: NetworkFile,
+    not_fitted: Option<String>,
+}
+
 /// Runs `rlbayes result`.
 pub(crate) fn result(args: &ResultArgs) -> Result<(), Failure> {
-    let outputs: Vec<Output> = args
-        .output
-        .iter()
-        .map(|path| Output::new(path))
-        .collect::<Result<_, _>>()?;
+    args.ask
+        .connect
+        .reads(FileRoles::default())
+        .writes("the result", &args.output)
+        .check()?;
+    let outputs = args.format.outputs(&args.output, args.json)?;
     let AskArgs { url, connect } = &args.ask;
-    let (json, bif) = block_on(1, async {
-        let mut client = connect.client(url)?;
-        let call = async {
-            let mut stream = client
-                .result(request(v1::ResultRequest {}))
-                .await?
-                .into_inner();
-            let (mut json, mut bif) = (String::new(), Vec::new());
-            loop {
-                let chunk = tokio::time::timeout(NEXT_CHUNK, stream.message()).await;
-                let late = |_| {
-                    tonic::Status::deadline_exceeded(
-                        "the rest of the result did not arrive in time",
-                    )
-                };
-                let Some(chunk) = chunk.map_err(late)?? else {
-                    break;
-                };
-                json.push_str(&chunk.json);
-                bif.extend_from_slice(&chunk.bif);
-                if bif.len().max(json.len()) > rlbayes_common::io::MAX_NETWORK_BYTES {
-                    return Err(tonic::Status::out_of_range("the result is too large"));
-                }
-            }
-            Ok((json, bif))
-        };
-        call.await
-            .map_err(|status: tonic::Status| failed(url, &status))
-    })?;
-    let network = parse_network(Some(Format::Bif), &bif)
-        .map_err(|error| Failure::input(format!("{url}: {error}")))?;
+    let fetched = block_on(1, async { fetch(url, connect).await })?;
     let messages = Messages::new(false);
+    let options = OutputOptions {
+        portable_names: args.portable_names,
+        around: args.around.as_deref(),
+        truth: None,
+    };
+    // One file that can't be written keeps the others not back.
+    let mut failed = None;
     for output in &outputs {
-        output.write(&network, OutputOptions::default(), |warning| {
-            messages.warn(output.path(), warning);
-        })?;
-        messages.line(&format!("written      {}", output.path().display()));
+        let written = match &fetched.not_fitted {
+            Some(why) if output.demands_parameters() => Err(Failure::input(format!(
+                "{}: the network has no probabilities: {why} (formats without them hold its \
+                 structure: .json .csv .txt .graphml .dot .svg)",
+                output.target()
+            ))),
+            _ => output.write(&fetched.network, options, |warning| {
+                messages.warning(&warning);
+            }),
+        };
+        match written {
+            Ok(()) if output.is_stdout() => {}
+            Ok(()) => messages.line(&format!("written      {}", output.target())),
+            Err(failure) => {
+                failed.get_or_insert(failure);
+            }
+        }
     }
     if args.json || outputs.is_empty() {
-        print(&format!("{}\n", json.trim_end()))?;
+        print(&format!("{}\n", fetched.json.trim_end()))?;
     }
-    Ok(())
+    match (failed, fetched.not_fitted) {
+        (Some(failure), _) => Err(failure),
+        (None, Some(why)) => {
+            messages.warning(&format!("the network has no probabilities: {why}"));
+            Ok(())
+        }
+        (None, None) => Ok(()),
+    }
+}
+
+/// Fetches the result.
+async fn fetch(url: &str, connect: &ConnectArgs) -> Result<Fetched, Failure> {
+    let mut client = connect.client(url)?;
+    let call = async {
+        let mut asked = tonic::Request::new(v1::ResultRequest {});
+        asked.set_timeout(MAKING);
+        let mut stream = client.result(asked).await?.into_inner();
+        let (mut json, mut bytes, mut not_fitted) = (String::new(), Vec::new(), String::new());
+        loop {
+            let chunk = tokio::time::timeout(NEXT_CHUNK, stream.message()).await;
+            let late = |_| {
+                tonic::Status::deadline_exceeded("the rest of the result did not arrive in time")
+            };
+            let Some(chunk) = chunk.map_err(late)?? else {
+                break;
+            };
+            json.push_str(&chunk.json);
+            bytes.extend_from_slice(&chunk.network);
+            not_fitted.push_str(&chunk.not_fitted);
+            let most = bytes.len().max(json.len()).max(not_fitted.len());
+            if most > MAX_RESULT_BYTES {
+                return Err(tonic::Status::out_of_range("the result is too large"));
+            }
+        }
+        Ok((json, bytes, not_fitted))
+    };
+    let (json, bytes, not_fitted) = match call.await {
+        Ok(parts) => parts,
+        Err(status) => return Err(failed(url, &status).await),
+    };
+    let wrong = |what: &dyn std::fmt::Display| {
+        Failure::input(format!("{url}: the coordinator sent no network: {what}"))
+    };
+    let network = v1::Network::decode(&*bytes).map_err(|error| wrong(&error))?;
+    Ok(Fetched {
+        json,
+        network: network_from_wire(network).map_err(|error| wrong(&error))?,
+        not_fitted: Some(not_fitted).filter(|why| !why.is_empty()),
+    })
 }
 
 /// Runs `rlbayes health`.
@@ -194,8 +255,7 @@ pub(crate) fn health(args: &HealthArgs) -> Result<(), Failure> {
             service: String::new(),
         };
         let reply = client.check(request(asked)).await;
-        let reply = reply.map_err(|status| failed(url, &status))?.into_inner();
-        Ok(reply.status())
+        Ok(answered(url, reply).await?.status())
     })?;
     if serving == ServingStatus::Serving {
         print("serving\n")

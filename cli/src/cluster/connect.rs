@@ -1,11 +1,15 @@
 //! How a program reaches a coordinator: address, token, certificates.
 
 use crate::failure::Failure;
+use crate::file_roles::FileRoles;
 use clap::Args;
 use rlbayes_worker::grpc_link::{
     Client, WithToken, client, describe, is_certificate_problem, with_limits,
 };
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity};
 
 /// How the coordinator is reached.
@@ -30,6 +34,15 @@ pub(crate) struct ConnectArgs {
 }
 
 impl ConnectArgs {
+    /// Adds the files that are read.
+    pub(crate) fn reads(&self, roles: FileRoles) -> FileRoles {
+        roles
+            .reads("the token", self.token_file.as_ref())
+            .reads("the authority's certificate", self.tls_ca.as_ref())
+            .reads("the certificate", self.tls_cert.as_ref())
+            .reads("the certificate's key", self.tls_key.as_ref())
+    }
+
     /// Returns a channel; it connects with the first call.
     pub(crate) fn channel(&self, url: &str) -> Result<Channel, Failure> {
         let secure = self.tls_ca.is_some() || url.starts_with("https://");
@@ -83,8 +96,29 @@ impl ConnectArgs {
     }
 }
 
+/// Returns what a call was answered with.
+///
+/// # Errors
+/// If it failed, and why.
+pub(crate) async fn answered<T>(
+    url: &str,
+    reply: Result<tonic::Response<T>, tonic::Status>,
+) -> Result<T, Failure> {
+    match reply {
+        Ok(reply) => Ok(reply.into_inner()),
+        Err(status) => Err(failed(url, &status).await),
+    }
+}
+
 /// Returns why a call failed.
-pub(crate) fn failed(url: &str, status: &tonic::Status) -> Failure {
+pub(crate) async fn failed(url: &str, status: &tonic::Status) -> Failure {
+    let is_transport = matches!(
+        status.code(),
+        tonic::Code::Unavailable | tonic::Code::Unknown | tonic::Code::Internal
+    );
+    if is_transport && let Some(sentence) = http_port(url).await {
+        return Failure::Input(format!("{url}: {sentence}"));
+    }
     let message = format!("{url}: {}", describe(status));
     match status.code() {
         _ if is_certificate_problem(&message) => Failure::Input(message),
@@ -94,6 +128,39 @@ pub(crate) fn failed(url: &str, status: &tonic::Status) -> Failure {
         tonic::Code::FailedPrecondition => Failure::Protocol(message),
         _ => Failure::Input(message),
     }
+}
+
+/// Returns a sentence about an address that answers as a web server does: most likely it is the
+/// coordinator's own HTTP port, which says where the service is.
+async fn http_port(url: &str) -> Option<String> {
+    const PATIENCE: Duration = Duration::from_secs(2);
+    const MOST_BYTES: u64 = 4096;
+    let address = url.strip_prefix("http://").unwrap_or(url);
+    let address = address.split('/').next()?;
+    let ask = async {
+        let mut stream = TcpStream::connect(address).await.ok()?;
+        let request = format!("GET / HTTP/1.0\r\nHost: {address}\r\n\r\n");
+        stream.write_all(request.as_bytes()).await.ok()?;
+        let mut answer = Vec::new();
+        let read = stream.take(MOST_BYTES).read_to_end(&mut answer).await;
+        read.ok()
+            .map(|_| String::from_utf8_lossy(&answer).into_owned())
+    };
+    let answer = tokio::time::timeout(PATIENCE, ask).await.ok()??;
+    if !answer.starts_with("HTTP/1.") {
+        return None;
+    }
+    let port = answer
+        .contains("rlbayes coordinator")
+        .then(|| answer.split("gRPC is on port ").nth(1))
+        .flatten()
+        .map(|rest| rest.trim_end());
+    Some(match port {
+        Some(port) => format!("this is the HTTP port; gRPC is on port {port}"),
+        None => "a web server answers here, not a coordinator (expected its gRPC port, such as \
+                 http://host:7400)"
+            .to_owned(),
+    })
 }
 
 /// Reads a small file.

@@ -2,11 +2,14 @@
 
 use super::connect::{read, read_token};
 use super::result_files::ResultWriter;
+use super::result_folder::ResultFolder;
+use super::result_maker::ResultMaker;
 use super::shutdown::Shutdown;
-use super::{address_file, block_on};
+use super::worker::host_name;
+use super::{address_file, block_on, public_address};
 use crate::args::{TableArgs, read_structure};
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::file_roles::FileRoles;
 use crate::search_flags::SearchFlags;
 use crate::terminal::Messages;
 use crate::units::parse_time;
@@ -14,6 +17,7 @@ use bytes::Bytes;
 use clap::{Args, ValueEnum};
 use rlbayes::coordination::{Cooperation, State};
 use rlbayes::{Runners, StateFolderError, state_folder};
+use rlbayes_common::ids::SearchId;
 use rlbayes_common::snapshot::encode_table;
 use rlbayes_coordinator::blocking::Blocking;
 use rlbayes_coordinator::event_loop::{EventLoop, Unobserved, Until};
@@ -23,7 +27,7 @@ use rlbayes_coordinator::token::Token;
 use rlbayes_coordinator::validator::Validator;
 use rlbayes_coordinator::{guard, http, server};
 use rlbayes_proto::convert::{check_description, description_to_wire};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
@@ -46,10 +50,11 @@ pub(crate) struct CoordinatorArgs {
     /// Address for metrics and status over HTTP, read-only [default: none]
     #[arg(long, value_name = "ADDRESS:PORT")]
     http: Option<String>,
-    /// Folder that keeps the search: the same command resumes it
+    /// Folder that keeps searches, each in a folder of its own: the same command resumes its search
     #[arg(long, value_name = "DIR")]
     state: PathBuf,
-    /// Folder for NAME.bif, NAME.json and NAME.svg, rewritten when the best improves
+    /// Folder for NAME.bif, NAME.json and NAME.svg, renewed when the best improves: links to those of
+    /// the newest search, which lie in a folder of its own, NAME-ID
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// File for the coordinator's address, and at the end for a note that the search is over; workers
@@ -133,6 +138,7 @@ const HANDSHAKE: Duration = Duration::from_secs(10);
 /// Runs the command.
 pub(crate) fn coordinator(args: &CoordinatorArgs) -> Result<(), Failure> {
     let messages = Messages::new(false);
+    files(args).check()?;
     let table = args
         .table
         .load(&args.data, |warning| messages.warn(&args.data, warning))?;
@@ -160,19 +166,11 @@ pub(crate) fn coordinator(args: &CoordinatorArgs) -> Result<(), Failure> {
         data_name: name.clone(),
         rows: table.rows(),
     };
-    let (outputs, json) = match &args.out {
-        None => (Vec::new(), None),
-        Some(folder) => {
-            std::fs::create_dir_all(folder).map_err(|error| Failure::file(folder, error))?;
-            let outputs = ["bif", "svg"]
-                .map(|ending| Output::new(&folder.join(format!("{name}.{ending}"))))
-                .into_iter()
-                .collect::<Result<Vec<_>, _>>()?;
-            (outputs, Some(folder.join(format!("{name}.json"))))
-        }
-    };
     let plan = request.plan(true);
-    let (journal, stored) = state_folder::open_journal(&args.state, &request, |warning| {
+    let problem = request.problem();
+    let validator = Validator::new(Arc::clone(&problem));
+    let id = request.id();
+    let opened = state_folder::open_search(&args.state, &request, |warning| {
         messages.warning(&warning);
     })
     .map_err(|error| match error {
@@ -181,22 +179,37 @@ pub(crate) fn coordinator(args: &CoordinatorArgs) -> Result<(), Failure> {
         }
         error => Failure::input(error),
     })?;
-    let state = match stored {
+    let maker = ResultMaker::new(request, problem, truth)
+        .map_err(|why| Failure::input(format!("the result could not be sent: {why}")))?;
+    let folder = match &args.out {
+        Some(out) => Some(result_folder(args, out, &name, id, opened.is_at_the_top)?),
+        None => None,
+    };
+    let no_picture = match &folder {
+        Some(folder) => folder.check(&maker.unlearned())?,
+        None => None,
+    };
+    if let (None, [other, more @ ..]) = (&opened.stored, &opened.others[..]) {
+        let more = match more.len() {
+            0 => String::new(),
+            1 => "; there is one more".to_owned(),
+            many => format!("; there are {many} more"),
+        };
+        messages.note(&format!(
+            "{} {other}, and keeps it{more}",
+            args.state.display()
+        ));
+    }
+    let state = match opened.stored {
         Some(stored) => State::recovered(plan, stored),
         None => State::new(plan),
     };
     let token = Token::new(args.token_file.as_deref().map(read_token).transpose()?);
     let tls = tls(args)?;
-    let (publish, results) = watch::channel(None);
-    let problem = request.problem();
-    let validator = Validator::new(Arc::clone(&problem));
+    let maker = Arc::new(maker);
     let writer = ResultWriter {
-        request,
-        problem,
-        truth,
-        outputs,
-        json,
-        publish,
+        maker: Arc::clone(&maker),
+        folder: folder.clone(),
     };
     block_on(2, async {
         let shutdown = Shutdown::on_signals()?;
@@ -207,7 +220,10 @@ pub(crate) fn coordinator(args: &CoordinatorArgs) -> Result<(), Failure> {
             None => None,
         };
         let scheme = if tls.is_some() { "https" } else { "http" };
-        let url = format!("{scheme}://{address}");
+        let url = format!(
+            "{scheme}://{}",
+            public_address::for_others(address, host_name)
+        );
         if let Some(path) = &args.address_file {
             address_file::open(path, &url).map_err(|error| Failure::file(path, error))?;
         }
@@ -218,15 +234,33 @@ pub(crate) fn coordinator(args: &CoordinatorArgs) -> Result<(), Failure> {
         if let Some(web) = &web
             && let Ok(address) = web.local_addr()
         {
+            let address = public_address::for_others(address, host_name);
             messages.line(&format!("metrics and status on http://{address}"));
         }
+        messages.line(&format!("workers join by: {}", worker_command(args, &url)));
+        if let Some(folder) = &folder {
+            messages.line(&folder.told());
+        }
+        if let Some(no_picture) = &no_picture {
+            messages.note(no_picture);
+        }
+        if !address.ip().is_loopback() && args.token_file.is_none() && args.tls_ca.is_none() {
+            messages.warning(&format!(
+                "everybody who reaches {address} can take part, read the table and stop the search \
+                 (use --token-file, or --tls-ca to demand certificates)"
+            ));
+        }
         let mut unobserved = Unobserved;
-        let (event_loop, handle, published) =
-            EventLoop::new(state, Some(journal), Blocking::Thread, &mut unobserved);
+        let (event_loop, handle, published) = EventLoop::new(
+            state,
+            Some(opened.journal),
+            Blocking::Thread,
+            &mut unobserved,
+        );
         let service = Service::new(
             handle,
             published.clone(),
-            results,
+            maker,
             about,
             data,
             validator,
@@ -245,7 +279,8 @@ pub(crate) fn coordinator(args: &CoordinatorArgs) -> Result<(), Failure> {
         };
         let web = web.map(|web| {
             let end = ending(servers_end.clone());
-            tokio::spawn(http::serve(web, service.clone(), web_token, end))
+            let service = service.clone();
+            tokio::spawn(http::serve(web, service, web_token, address.port(), end))
         });
         let grpc = tokio::spawn(server::serve(
             guard::accept(listener, guard::places()),
@@ -268,7 +303,8 @@ pub(crate) fn coordinator(args: &CoordinatorArgs) -> Result<(), Failure> {
             }
         };
         let _ = tokio::time::timeout(Duration::from_secs(2), closing).await;
-        let _ = tokio::time::timeout(Duration::from_secs(60), written).await;
+        let written = tokio::time::timeout(Duration::from_secs(60), written).await;
+        let not_fitted = written.ok().and_then(Result::ok).flatten();
         match ended.state.stopped_by() {
             Some(reason) if ended.state.is_finished() => {
                 let best = match ended.state.best() {
@@ -281,7 +317,12 @@ pub(crate) fn coordinator(args: &CoordinatorArgs) -> Result<(), Failure> {
                     messages.warn(path, error.to_string());
                 }
                 messages.line(&format!("finished: {best}, stopped by {reason}"));
-                Ok(())
+                match not_fitted {
+                    None => Ok(()),
+                    Some(why) => Err(Failure::input(format!(
+                        "the network has no probabilities, only its structure was written: {why}"
+                    ))),
+                }
             }
             _ => {
                 messages.line("interrupted; the same command continues from here");
@@ -289,6 +330,50 @@ pub(crate) fn coordinator(args: &CoordinatorArgs) -> Result<(), Failure> {
             }
         }
     })
+}
+
+/// Lists the files that are read, and those that are written whatever the table is.
+fn files(args: &CoordinatorArgs) -> FileRoles {
+    let roles = FileRoles::default()
+        .reads("the table", &args.data)
+        .reads("the true network", args.truth.as_ref())
+        .reads("the schema", args.table.schema.as_ref())
+        .reads("the token", args.token_file.as_ref())
+        .reads("the certificate", args.tls_cert.as_ref())
+        .reads("the certificate's key", args.tls_key.as_ref())
+        .reads("the authority's certificate", args.tls_ca.as_ref())
+        .keeps(Some(&args.state))
+        .writes("the address", &args.address_file);
+    args.search.reads(roles)
+}
+
+/// Makes the folder for results, and checks that none of its files is an input.
+fn result_folder(
+    args: &CoordinatorArgs,
+    out: &Path,
+    name: &str,
+    id: SearchId,
+    is_at_the_top: bool,
+) -> Result<ResultFolder, Failure> {
+    let folder = ResultFolder::new(out, name, id, is_at_the_top);
+    files(args).writes("the result", &folder.files()).check()?;
+    folder.open()?;
+    Ok(folder)
+}
+
+/// Returns the command by which workers join.
+fn worker_command(args: &CoordinatorArgs, url: &str) -> String {
+    let mut command = format!("rlbayes worker --coordinator {url}");
+    if args.token_file.is_some() {
+        command += " --token-file TOKEN";
+    }
+    if args.tls_cert.is_some() {
+        command += " --tls-ca CA.pem";
+    }
+    if args.tls_ca.is_some() {
+        command += " --tls-cert CLIENT.pem --tls-key CLIENT.key";
+    }
+    command
 }
 
 async fn listen(address: &str) -> Result<TcpListener, Failure> {

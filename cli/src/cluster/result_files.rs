@@ -1,20 +1,11 @@
-//! The result of a running search as files: NAME.bif, NAME.json and NAME.svg, whole or not at all,
-//! renewed when the best improves and at the end. A thread of its own draws and writes, so that the
-//! coordinator never waits for it.
+//! The result of a running search as files, renewed when the best improves and at the end. A thread of
+//! its own draws and writes, so that the coordinator never waits for it.
 
-use crate::output::{Output, OutputOptions, network_for};
-use crate::report::{Comparison, as_json};
+use super::result_folder::ResultFolder;
+use super::result_maker::ResultMaker;
 use crate::terminal::Messages;
-use bytes::Bytes;
-use rlbayes::SearchRequest;
 use rlbayes::coordination::View;
-use rlbayes_common::files::write_whole;
-use rlbayes_common::graph::Dag;
-use rlbayes_common::io::{Format, WriteOptions, write_network};
-use rlbayes_common::search::Problem;
 use rlbayes_coordinator::event_loop::Published;
-use rlbayes_coordinator::service::ResultFiles;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
@@ -24,20 +15,19 @@ const EVERY: Duration = Duration::from_secs(1);
 
 /// What is needed to write results.
 pub(super) struct ResultWriter {
-    pub(super) request: SearchRequest,
-    pub(super) problem: Arc<Problem>,
-    pub(super) truth: Option<Dag>,
-    pub(super) outputs: Vec<Output>,
-    pub(super) json: Option<PathBuf>,
-    pub(super) publish: watch::Sender<Option<Arc<ResultFiles>>>,
+    pub(super) maker: Arc<ResultMaker>,
+    /// Where they go; none: nowhere.
+    pub(super) folder: Option<ResultFolder>,
 }
 
 impl ResultWriter {
-    /// Writes whenever the best improves, until the event loop has ended; then once more.
-    pub(super) async fn run(self, mut published: watch::Receiver<Published>) {
+    /// Writes whenever the best improves, until the event loop has ended; then once more. Returns why
+    /// the last network has no probabilities, if it has none.
+    pub(super) async fn run(self, mut published: watch::Receiver<Published>) -> Option<String> {
         let writer = Arc::new(self);
         let mut written = None;
         let mut refused: Option<String> = None;
+        let mut not_fitted: Option<String> = None;
         loop {
             let ended = published.changed().await.is_err();
             let view = Arc::clone(&published.borrow_and_update().view);
@@ -53,15 +43,26 @@ impl ResultWriter {
                 let tried = tried.unwrap_or_else(|error| Err(error.to_string()));
                 // A disk that refuses is tried again, and reported once.
                 written = tried.is_ok().then_some(now).flatten();
-                if let Err(why) = &tried
-                    && refused.is_none()
-                {
-                    Messages::new(true).warning(&format!("the result cannot be written: {why}"));
+                match tried {
+                    Ok(why) => {
+                        if let (Some(why), None) = (&why, &not_fitted) {
+                            let what = format!("the network so far has no probabilities: {why}");
+                            Messages::new(true).warning(&what);
+                        }
+                        not_fitted = why;
+                        refused = None;
+                    }
+                    Err(why) => {
+                        if refused.is_none() {
+                            let what = format!("the result cannot be written: {why}");
+                            Messages::new(true).warning(&what);
+                        }
+                        refused = Some(why);
+                    }
                 }
-                refused = tried.err();
             }
             if ended {
-                return;
+                return not_fitted;
             }
             if !is_over || refused.is_some() {
                 tokio::time::sleep(EVERY).await;
@@ -69,31 +70,14 @@ impl ResultWriter {
         }
     }
 
-    fn write(&self, view: &View) -> Result<(), String> {
-        let best = match &view.best {
-            Some(row) => row.clone(),
-            None => self.request.start_row(&self.problem),
+    /// Writes the files, and returns why the network has no probabilities, if it has none.
+    fn write(&self, view: &View) -> Result<Option<String>, String> {
+        let Some(made) = self.maker.make(view)? else {
+            return Ok(None);
         };
-        let dag = best.structure.to_dag().map_err(|error| error.to_string())?;
-        let comparison = self.truth.as_ref();
-        let comparison = comparison.map(|truth| Comparison::new(&self.problem, truth, &dag));
-        let json = as_json(&self.request, view, &best, comparison.as_ref());
-        let json = format!("{json:#}\n");
-        let network = network_for(self.request.table().data(), &dag, 0.0, true)
-            .map_err(|failure| format!("the network could not be fitted: {failure}"))?;
-        let bif = write_network(Format::Bif, &network, &WriteOptions::default());
-        self.publish.send_replace(Some(Arc::new(ResultFiles {
-            json: json.clone(),
-            bif: Bytes::from(bif.unwrap_or_default()),
-        })));
-        for output in &self.outputs {
-            let written = output.write(&network, OutputOptions::default(), |_| {});
-            written.map_err(|failure| failure.to_string())?;
+        if let Some(folder) = &self.folder {
+            folder.write(&made)?;
         }
-        if let Some(path) = &self.json {
-            write_whole(path, json.as_bytes())
-                .map_err(|error| format!("{}: {error}", path.display()))?;
-        }
-        Ok(())
+        Ok(made.found.not_fitted.clone())
     }
 }

@@ -2,7 +2,7 @@
 
 use super::block_on;
 use super::client::{StatusArgs, for_people};
-use super::connect::failed;
+use super::connect::{answered, failed};
 use crate::failure::Failure;
 use crate::terminal::print;
 use rlbayes_coordinator::status::to_json;
@@ -15,14 +15,15 @@ pub(crate) fn watch(args: &StatusArgs) -> Result<(), Failure> {
     block_on(1, async {
         let mut client = connect.client(url)?;
         let stream = client.watch(v1::StatusRequest {}).await;
-        let mut stream = stream.map_err(|status| failed(url, &status))?.into_inner();
+        let mut stream = answered(url, stream).await?;
         let live = std::io::stdout().is_terminal() && !args.is_json();
         let mut height = 0;
-        while let Some(status) = stream
-            .message()
-            .await
-            .map_err(|status| failed(url, &status))?
-        {
+        loop {
+            let status = match stream.message().await {
+                Ok(Some(status)) => status,
+                Ok(None) => break,
+                Err(status) => return Err(failed(url, &status).await),
+            };
             if args.is_json() {
                 print(&format!("{}\n", to_json(&status)))?;
             } else {

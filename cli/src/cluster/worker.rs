@@ -261,7 +261,8 @@ fn incarnations(state: Option<&Path>) -> (Incarnation, Option<Incarnation>) {
     (incarnation, before.filter(|&n| n != 0).map(Incarnation))
 }
 
-fn host_name() -> String {
+/// Returns the name of this machine.
+pub(super) fn host_name() -> String {
     let name = std::fs::read_to_string("/proc/sys/kernel/hostname");
     let name = name.map(|name| name.trim().chars().take(64).collect::<String>());
     name.ok()

@@ -98,12 +98,15 @@ pub fn network_from_wire(network: v1::Network) -> Result<NetworkFile, WireError>
         let name = |node: NodeIdx| network.variables[node.index()].name.as_str();
         let edges = dag.edges().map(|(from, to)| (name(from), name(to)));
         let named = NamedDag::new(names.cloned().collect(), edges);
-        return named.map(NetworkFile::Structure).map_err(|error| wrong(&error));
+        return named
+            .map(NetworkFile::Structure)
+            .map_err(|error| wrong(&error));
     }
     let mut variables = Vec::with_capacity(nodes);
     for variable in network.variables {
         let states = variable.states;
-        let variable = Variable::new(variable.name, states.clone()).map_err(|error| wrong(&error))?;
+        let variable =
+            Variable::new(variable.name, states.clone()).map_err(|error| wrong(&error))?;
         if variable.states() != states {
             return Err(WireError::Order);
         }
@@ -204,10 +207,7 @@ mod tests {
             (|n| n.variables[1].name = "z".repeat(70_000), "a name has"),
             (|n| n.edges = vec![7, 0, 0, 0].into(), "variable 7 of 2"),
             (|n| n.edges = vec![1, 0, 0].into(), "multiple of 4"),
-            (
-                |n| n.edges = vec![0, 0, 1, 0, 1, 0, 0, 0].into(),
-                "a cycle",
-            ),
+            (|n| n.edges = vec![0, 0, 1, 0, 1, 0, 0, 0].into(), "a cycle"),
             (|n| n.tables.truncate(1), "1 probability tables"),
             (
                 |n| n.tables[0].probabilities[0] = f64::NAN,
