@@ -143,7 +143,7 @@ pub(crate) fn read_structure(path: &Path, table: &Table) -> Result<Dag, Failure>
 #[command(next_help_heading = "Search")]
 pub(crate) struct SearchArgs {
     /// Which search to use
-    #[arg(long, value_name = "NAME", value_enum, default_value_t = SearchName::Rlbayes)]
+    #[arg(long, value_name = "NAME", value_enum, ignore_case = true, default_value_t = SearchName::Rlbayes)]
     pub(crate) search: SearchName,
     /// Seed of all random choices
     #[arg(long, value_name = "S", default_value_t = 1)]
@@ -173,10 +173,10 @@ pub(crate) struct SearchArgs {
     #[arg(long)]
     pub(crate) no_learning: bool,
     /// paper: what the random branch draws from
-    #[arg(long, value_enum, default_value_t = ExploreName::Untried)]
+    #[arg(long, value_enum, ignore_case = true, default_value_t = ExploreName::Untried)]
     pub(crate) explore: ExploreName,
     /// paper: which row of the Q-table is dropped when it is full
-    #[arg(long, value_enum, default_value_t = EvictName::Protect)]
+    #[arg(long, value_enum, ignore_case = true, default_value_t = EvictName::Protect)]
     pub(crate) evict: EvictName,
     /// hc: climbs after the first
     #[arg(long, value_name = "R", default_value_t = 0)]

@@ -50,7 +50,7 @@ pub(crate) struct LearnArgs {
     portable_names: bool,
     /// Whether a prover runs beside the search and ends it when no better network is possible: off, or
     /// auto (where the table is small enough and no limit of evaluations or iterations is given)
-    #[arg(long, value_enum, default_value_t = ProveMode::Auto)]
+    #[arg(long, value_enum, ignore_case = true, default_value_t = ProveMode::Auto)]
     prove: ProveMode,
     /// SVG: draws only the neighbourhood of a node
     #[arg(long, value_name = "NODE")]

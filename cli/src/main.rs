@@ -7,6 +7,8 @@ mod failure;
 mod file_roles;
 mod flag_hints;
 mod learn;
+mod manual;
+mod no_effect;
 mod other_searches;
 mod output;
 mod progress;
@@ -17,6 +19,8 @@ mod target;
 mod terminal;
 mod tools;
 
+use clap::ArgAction;
+use clap::builder::BoolishValueParser;
 use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use failure::Failure;
@@ -32,7 +36,7 @@ use tracing_subscriber::EnvFilter;
 #[command(name = "rlbayes", version, after_long_help = AFTER_HELP, disable_help_subcommand = true)]
 struct Cli {
     /// How the log on stderr looks
-    #[arg(long, global = true, value_enum, default_value_t = LogFormat::Text, hide_short_help = true)]
+    #[arg(long, global = true, value_enum, ignore_case = true, default_value_t = LogFormat::Text, hide_short_help = true)]
     log_format: LogFormat,
     #[command(subcommand)]
     command: Command,
@@ -89,21 +93,24 @@ enum Command {
         /// bash, zsh, fish, elvish or powershell
         shell: clap_complete::Shell,
     },
-    /// Prints the manual page
-    #[command(after_long_help = "Example:\n  rlbayes man > rlbayes.1 && man ./rlbayes.1")]
-    Man,
+    Man(manual::ManCommand),
 }
 
 fn main() -> ExitCode {
     let parsed = with_environment_variables(Cli::command())
         .try_get_matches()
-        .and_then(|matches| Cli::from_arg_matches(&matches));
-    let cli = match parsed {
-        Ok(cli) => cli,
+        .and_then(|matches| Ok((Cli::from_arg_matches(&matches)?, matches)));
+    let (cli, matches) = match parsed {
+        Ok(parsed) => parsed,
         Err(error) => return not_understood(&error),
     };
     start_log(&cli);
     end_on_panic();
+    if let Some((_, given)) = matches.subcommand() {
+        for warning in no_effect::warnings(given) {
+            terminal::Messages::new(false).warning(&warning);
+        }
+    }
     match run(&cli.command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
@@ -159,7 +166,7 @@ fn not_understood(error: &clap::Error) -> ExitCode {
         lines.join(" ")
     });
     let first = paragraphs.next().unwrap_or_default();
-    let mut sentence = first.trim_start_matches("error: ").to_owned();
+    let mut sentence = expectation(first.trim_start_matches("error: "));
     let similar = paragraphs.find(|paragraph| paragraph.contains("similar"));
     if let Some(tip) = similar {
         sentence = format!("{sentence} ({})", tip.trim_start_matches("tip: "));
@@ -167,6 +174,30 @@ fn not_understood(error: &clap::Error) -> ExitCode {
     let failure = Failure::input(format!("{sentence}; try --help"));
     terminal::print_failure(&failure);
     ExitCode::from(failure.exit_code())
+}
+
+/// Says what is expected where the standard library says what it stumbled on.
+fn expectation(sentence: &str) -> String {
+    let mut sentence = sentence.to_owned();
+    for (found, expected) in [
+        (
+            "invalid digit found in string",
+            "expected a whole number that is not negative",
+        ),
+        (
+            "cannot parse integer from empty string",
+            "expected a whole number",
+        ),
+        (
+            "number too large to fit in target type",
+            "expected a smaller number",
+        ),
+        ("invalid float literal", "expected a number"),
+        ("cannot parse float from empty string", "expected a number"),
+    ] {
+        sentence = sentence.replace(found, expected);
+    }
+    sentence
 }
 
 fn run(command: &Command) -> Result<(), Failure> {
@@ -194,13 +225,7 @@ fn run(command: &Command) -> Result<(), Failure> {
             clap_complete::generate(*shell, &mut Cli::command(), "rlbayes", &mut bytes);
             terminal::print(&String::from_utf8_lossy(&bytes))
         }
-        Command::Man => {
-            let mut bytes = Vec::new();
-            clap_mangen::Man::new(Cli::command())
-                .render(&mut bytes)
-                .map_err(|error| Failure::Bug(error.to_string()))?;
-            terminal::print(&String::from_utf8_lossy(&bytes))
-        }
+        Command::Man(args) => manual::print_or_write(args, Cli::command()),
     }
 }
 
@@ -216,18 +241,26 @@ fn interrupt_flag() -> Result<Arc<AtomicBool>, Failure> {
 }
 
 /// Gives every long flag of every command its environment variable. An empty one counts as not set:
-/// that is how people and settings files leave a flag out.
+/// that is how people and settings files leave a flag out. A flag without a value is set by 1, yes, on
+/// and true. A number may be negative: whoever reads it says what is expected instead.
 fn with_environment_variables(command: clap::Command) -> clap::Command {
     command
-        .mut_args(|arg| match arg.get_long() {
-            Some(long) if !matches!(long, "help" | "version") => {
-                let variable = format!("RLBAYES_{}", long.to_uppercase().replace('-', "_"));
-                if std::env::var_os(&variable).is_some_and(|value| value.is_empty()) {
-                    return arg;
+        .mut_args(|arg| {
+            let variable = match arg.get_long() {
+                Some(long) if !matches!(long, "help" | "version") => {
+                    format!("RLBAYES_{}", long.to_uppercase().replace('-', "_"))
                 }
-                arg.env(clap::builder::OsStr::from(variable)).hide_env(true)
+                _ => return arg,
+            };
+            let arg = match arg.get_action() {
+                ArgAction::SetTrue => arg.value_parser(BoolishValueParser::new()),
+                ArgAction::Set | ArgAction::Append => arg.allow_negative_numbers(true),
+                _ => arg,
+            };
+            if std::env::var_os(&variable).is_some_and(|value| value.is_empty()) {
+                return arg;
             }
-            _ => arg,
+            arg.env(clap::builder::OsStr::from(variable)).hide_env(true)
         })
         .mut_subcommands(with_environment_variables)
 }

@@ -100,12 +100,6 @@ impl FormatArgs {
         };
         Ok(Output { target, format })
     }
-
-    /// Returns whether the flag chooses the format of one of these results.
-    pub(crate) fn has_effect<'a>(&self, paths: impl IntoIterator<Item = &'a PathBuf>) -> bool {
-        let mut paths = paths.into_iter();
-        paths.any(|path| Format::from_path(path).is_err())
-    }
 }
 
 /// How networks are written.

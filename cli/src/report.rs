@@ -1,7 +1,7 @@
 //! The result of a search: a report for people and JSON for scripts.
 
 use crate::terminal::Messages;
-use crate::units::{show_count, show_time};
+use crate::units::{counted, show_count, show_time};
 use rlbayes::coordination::View;
 use rlbayes::{Algorithm, Outcome, SearchRequest, StoppedBy};
 use rlbayes_common::elite::EliteRow;
@@ -88,13 +88,13 @@ pub(crate) fn metrics_json(metrics: &StructureMetrics) -> serde_json::Value {
 pub(crate) fn report(outcome: &Outcome, comparison: Option<&Comparison>, messages: Messages) {
     let request = outcome.request();
     messages.line(&format!(
-        "{} rows, {} variables, score {}, search {} ({} chains on {} threads, seed {})",
-        request.table().rows(),
-        request.table().data().nodes(),
+        "{}, {}, score {}, search {} ({} on {}, seed {})",
+        counted(request.table().rows() as u64, "row"),
+        counted(request.table().data().nodes() as u64, "variable"),
         request.score_name(),
         request.algorithm_name(),
-        request.chains(),
-        request.threads(),
+        counted(request.chains(), "chain"),
+        counted(request.threads(), "thread"),
         request.seed()
     ));
     messages.line(&format!("  score        {:.3}", outcome.score()));
@@ -109,10 +109,10 @@ pub(crate) fn report(outcome: &Outcome, comparison: Option<&Comparison>, message
     }
     messages.line(&format!("  edges        {}", outcome.edges().len()));
     messages.line(&format!(
-        "  found after  {} of {} (stopped by {})",
+        "  found after  {} of {} ({})",
         show_time(outcome.best_at()),
         show_time(outcome.elapsed()),
-        outcome.stopped_by()
+        outcome.stopped_by().in_words()
     ));
     let unit = match request.algorithm() {
         Algorithm::RlBayes(_) => "episodes",
@@ -130,8 +130,8 @@ pub(crate) fn report(outcome: &Outcome, comparison: Option<&Comparison>, message
     ));
     if request.chains() > 1 {
         messages.line(&format!(
-            "  elite pool   {} rows, diversity {:.3}",
-            outcome.view().pool_size,
+            "  elite pool   {}, diversity {:.3}",
+            counted(outcome.view().pool_size as u64, "row"),
             outcome.view().diversity
         ));
     }

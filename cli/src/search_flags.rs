@@ -5,7 +5,7 @@ use crate::args::{BudgetArgs, ResourceArgs, ScoreArgs, SearchArgs};
 use crate::constraint_args::{ConstraintArgs, ConstraintFiles};
 use crate::failure::Failure;
 use crate::file_roles::FileRoles;
-use crate::units::show_bytes;
+use crate::units::{counted, show_bytes};
 use clap::Args;
 use rlbayes::coordination::Cooperation;
 use rlbayes::{Field, RequestError, Runners, SearchRequest, SearchSettings, Table};
@@ -87,7 +87,8 @@ pub(crate) fn refused(error: &RequestError, files: &ConstraintFiles) -> Failure 
             needed,
             memory,
         } => Failure::input(format!(
-            "{chains} chains on this table need {} (--memory is {})",
+            "{} on this table need {} (--memory is {})",
+            counted(*chains, "chain"),
             show_bytes(*needed),
             show_bytes(*memory)
         )),

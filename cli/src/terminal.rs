@@ -68,11 +68,11 @@ pub(crate) fn print_failure(failure: &Failure) {
 }
 
 /// Makes a sentence of a text that may repeat names and cells of files: control characters become
-/// escapes, and of a very long text the middle is left out.
+/// escapes, of a very long text the middle is left out, and so are the system's numbers of errors.
 fn on_one_line(text: &str) -> String {
     const MOST: usize = 480;
     let mut characters = Vec::new();
-    for character in text.chars() {
+    for character in without_error_numbers(text).chars() {
         if character.is_control() {
             characters.extend(character.escape_default());
         } else {
@@ -85,6 +85,19 @@ fn on_one_line(text: &str) -> String {
     }
     let (start, end) = (&characters[..half], &characters[characters.len() - half..]);
     start.iter().chain(&[' ', '…', ' ']).chain(end).collect()
+}
+
+/// Leaves out what the standard library puts behind a system's sentence: ` (os error 2)`.
+fn without_error_numbers(text: &str) -> String {
+    let mut parts = text.split(" (os error ");
+    let mut plain = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        match part.split_once(')') {
+            Some((number, rest)) if number.parse::<u32>().is_ok() => plain.push_str(rest),
+            _ => plain.extend([" (os error ", part]),
+        }
+    }
+    plain
 }
 
 fn to_stderr(text: &str) {
@@ -108,4 +121,21 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
 /// Prints one JSON object on stdout.
 pub(crate) fn print_json(value: &serde_json::Value) -> Result<(), Failure> {
     print(&format!("{value:#}\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_errors_are_left_out_and_nothing_else() {
+        for (text, expected) in [
+            ("x: gone (os error 2)", "x: gone"),
+            ("a (os error 2), b (os error 13): c", "a, b: c"),
+            ("column \"y (os error z)\"", "column \"y (os error z)\""),
+            ("cut (os error ", "cut (os error "),
+        ] {
+            assert_eq!(on_one_line(text), expected);
+        }
+    }
 }

@@ -7,7 +7,7 @@ use crate::output::{FormatArgs, OutputOptions};
 use crate::report::metrics_json;
 use crate::target::Target;
 use crate::terminal::{Messages, print, print_json};
-use crate::units::show_bytes;
+use crate::units::{counted, show_bytes};
 use clap::Args;
 use rlbayes::memory_layout::MemoryLayout;
 use rlbayes::{Algorithm, Network, machine};
@@ -18,6 +18,7 @@ use rlbayes_common::io::{Format, read_network};
 use rlbayes_common::network::NetworkFile;
 use rlbayes_common::score::{LocalScore, ScoreSpec, Scorer, Scratch};
 use serde_json::json;
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -94,7 +95,9 @@ pub(crate) struct CompareCommand {
 
 pub(crate) fn compare_networks(args: &CompareCommand) -> Result<(), Failure> {
     let read = |path| Network::read(path).map_err(Failure::input);
-    let metrics = read(&args.truth)?.compare(&read(&args.learned)?);
+    let (truth, learned) = (read(&args.truth)?, read(&args.learned)?);
+    check_same_nodes(args, &truth, &learned)?;
+    let metrics = truth.compare(&learned);
     if args.json {
         return print_json(&metrics_json(&metrics));
     }
@@ -102,6 +105,41 @@ pub(crate) fn compare_networks(args: &CompareCommand) -> Result<(), Failure> {
         "directed F1  {:.4}\nAUC          {:.4}\nskeleton F1  {:.4}\nSHD (CPDAG)  {}\n",
         metrics.f1_directed, metrics.auc, metrics.f1_skeleton, metrics.shd_cpdag
     ))
+}
+
+/// Refuses networks without a common node, and warns about those with different ones.
+fn check_same_nodes(
+    args: &CompareCommand,
+    truth: &Network,
+    learned: &Network,
+) -> Result<(), Failure> {
+    let (a, b) = (truth.nodes(), learned.nodes());
+    let only = |of: &[&str], other: &[&str]| -> Vec<String> {
+        let other: BTreeSet<&str> = other.iter().copied().collect();
+        let only = of.iter().filter(|name| !other.contains(*name));
+        only.map(|name| format!("\"{name}\"")).collect()
+    };
+    let (only_a, only_b) = (only(&a, &b), only(&b, &a));
+    let listed = |names: &[String]| shorten(&names.iter().map(String::as_str).collect::<Vec<_>>());
+    let (first, second) = (args.truth.display(), args.learned.display());
+    if only_a.len() == a.len() {
+        return Err(Failure::input(format!(
+            "{first} and {second} have no node in common: {first} has {}; {second} has {}",
+            listed(&only_a),
+            listed(&only_b)
+        )));
+    }
+    let messages = Messages::new(args.json);
+    for (path, other, names) in [(&first, &second, only_a), (&second, &first, only_b)] {
+        if !names.is_empty() {
+            messages.warning(&format!(
+                "{other} lacks {} of {path}, which counts as isolated: {}",
+                counted(names.len() as u64, "node"),
+                listed(&names)
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// Draws rows from a network.
@@ -322,8 +360,9 @@ pub(crate) fn check(args: &CheckCommand) -> Result<(), Failure> {
     let _ = writeln!(text, "constant  {listed}");
     let _ = writeln!(
         text,
-        "memory    at least {} for {chains} chains; more makes it faster",
-        show_bytes(needed)
+        "memory    at least {} for {}; more makes it faster",
+        show_bytes(needed),
+        counted(chains, "chain")
     );
     let _ = writeln!(text, "\n{:>6}  {:>8}  column", "states", "missing");
     for column in &report.columns {

@@ -124,6 +124,14 @@ pub fn show_count(count: f64) -> String {
     }
 }
 
+/// Writes a number of things for people: 1 chain, 8 chains.
+#[must_use]
+pub fn counted(count: impl TryInto<u64>, thing: &str) -> String {
+    let count = count.try_into().unwrap_or(u64::MAX);
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {thing}{plural}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,6 +2,7 @@
 //! workers.
 
 use crate::failure::Failure;
+use crate::target::words;
 use crate::terminal::Messages;
 use clap::Args;
 use rcgen::{
@@ -23,6 +24,16 @@ pub(crate) struct CertsArgs {
     name: Vec<String>,
 }
 
+/// The files that are made.
+const FILES: [&str; 6] = [
+    "ca.pem",
+    "ca.key",
+    "server.pem",
+    "server.key",
+    "client.pem",
+    "client.key",
+];
+
 const EXAMPLES: &str = "\
 Example:
   rlbayes certs certs --name coordinator.example.org
@@ -34,12 +45,14 @@ Example:
 /// Runs the command.
 pub(crate) fn certs(args: &CertsArgs) -> Result<(), Failure> {
     let folder = &args.folder;
-    std::fs::create_dir_all(folder).map_err(|error| Failure::file(folder, error))?;
-    if folder.join("ca.pem").exists() {
-        return Err(Failure::file(
-            folder,
-            "holds certificates already (expected a folder without ca.pem)",
-        ));
+    if folder.exists() && !folder.is_dir() {
+        let what = "is a file (expected a folder for certificates)";
+        return Err(Failure::file(folder, what));
+    }
+    std::fs::create_dir_all(folder).map_err(|error| Failure::file(folder, words(&error)))?;
+    if let Some(found) = FILES.iter().find(|name| folder.join(name).exists()) {
+        let what = format!("holds {found} already (expected a folder without certificates)");
+        return Err(Failure::file(folder, what));
     }
     let names = if args.name.is_empty() {
         ["localhost", "127.0.0.1", "coordinator"]
@@ -88,7 +101,7 @@ pub(crate) fn certs(args: &CertsArgs) -> Result<(), Failure> {
 
 fn write(folder: &Path, name: &str, text: &str) -> Result<(), Failure> {
     let path = folder.join(name);
-    write_whole(&path, text.as_bytes()).map_err(|error| Failure::file(&path, error))
+    write_whole(&path, text.as_bytes()).map_err(|error| Failure::file(&path, words(&error)))
 }
 
 fn write_secret(folder: &Path, name: &str, text: &str) -> Result<(), Failure> {
@@ -102,5 +115,5 @@ fn write_secret(folder: &Path, name: &str, text: &str) -> Result<(), Failure> {
         .mode(0o600)
         .open(&path)
         .and_then(|mut file| file.write_all(text.as_bytes()))
-        .map_err(|error| Failure::file(&path, error))
+        .map_err(|error| Failure::file(&path, words(&error)))
 }

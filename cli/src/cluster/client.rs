@@ -6,10 +6,11 @@ use crate::failure::Failure;
 use crate::file_roles::FileRoles;
 use crate::output::{FormatArgs, OutputOptions};
 use crate::terminal::{Messages, print, print_json};
-use crate::units::{show_bytes, show_count, show_time};
+use crate::units::{counted, show_bytes, show_count, show_time};
 use clap::Args;
 use prost::Message;
 use rlbayes_common::network::NetworkFile;
+use rlbayes_common::search::StoppedBy;
 use rlbayes_coordinator::status::to_json;
 use rlbayes_proto::convert::network_from_wire;
 use rlbayes_proto::{MAX_RESULT_BYTES, v1};
@@ -295,18 +296,24 @@ pub(crate) fn for_people(status: &v1::StatusReply) -> String {
     line(
         "search",
         format!(
-            "{} on {} ({} variables, {} rows), score {}, seed {}",
+            "{} on {} ({}, {}), score {}, seed {}",
             status.search,
             status.data_name,
-            status.variables,
-            status.rows,
+            counted(status.variables, "variable"),
+            counted(status.rows, "row"),
             status.score_name,
             status.seed
         ),
     );
-    let state = match status.stopped_by.as_str() {
-        "" => status.state.clone(),
-        reason => format!("{} (stopped by {reason})", status.state),
+    // Until the last reports are in, a search that was stopped still runs.
+    let state = match status.state.as_str() {
+        "finished" => "finished",
+        _ if !status.stopped_by.is_empty() => "stopping",
+        state => state,
+    };
+    let state = match StoppedBy::from_name(&status.stopped_by) {
+        Some(reason) => format!("{state} ({})", reason.in_words()),
+        None => state.to_owned(),
     };
     line("state", state);
     match status.best_score {
@@ -329,18 +336,19 @@ pub(crate) fn for_people(status: &v1::StatusReply) -> String {
     line(
         "work",
         format!(
-            "{} local scores asked for ({}/s), {} steps of {} chains",
+            "{} local scores asked for ({}/s), {} steps of {}",
             show_count(evaluations),
             show_count(status.evaluations_per_second),
             show_count(steps),
-            status.chains
+            counted(status.chains, "chain")
         ),
     );
     line(
         "elite pool",
         format!(
-            "{} rows, diversity {:.3}",
-            status.pool_size, status.diversity
+            "{}, diversity {:.3}",
+            counted(status.pool_size, "row"),
+            status.diversity
         ),
     );
     line(
@@ -357,7 +365,7 @@ pub(crate) fn for_people(status: &v1::StatusReply) -> String {
         line("round", status.round.to_string());
     }
     if status.refused_rows > 0 {
-        line("refused", format!("{} rows", status.refused_rows));
+        line("refused", counted(status.refused_rows, "row"));
     }
     if !status.trouble.is_empty() {
         line("trouble", status.trouble.clone());
@@ -368,11 +376,11 @@ pub(crate) fn for_people(status: &v1::StatusReply) -> String {
         let memory = worker.statistics.map_or(0, |s| s.memory_bytes);
         let _ = writeln!(
             text,
-            "  {:>4}  {:<24} {:>3} threads {:>4} chains {:>9}/s  {:>9}  last exchange {} ago{}",
+            "  {:>4}  {:<24} {:>11} {:>11} {:>9}/s  {:>9}  last exchange {} ago{}",
             worker.id,
             worker.host,
-            worker.threads,
-            worker.chains,
+            counted(worker.threads, "thread"),
+            counted(worker.chains, "chain"),
             show_count(worker.evaluations_per_second),
             show_bytes(usize::try_from(memory).unwrap_or(0)),
             time(worker.last_exchange_seconds),

@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use crate::file_roles::FileRoles;
+use crate::target::words;
 use clap::Args;
 use rlbayes_worker::grpc_link::{
     Client, WithToken, client, describe, is_certificate_problem, with_limits,
@@ -166,14 +167,15 @@ async fn http_port(url: &str) -> Option<String> {
 /// Reads a small file.
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     const MOST_BYTES: u64 = 1 << 20;
-    let about = std::fs::metadata(path).map_err(|error| Failure::file(path, error))?;
+    let refused = |error: std::io::Error| Failure::file(path, words(&error));
+    let about = std::fs::metadata(path).map_err(refused)?;
     if about.len() > MOST_BYTES {
         return Err(Failure::file(
             path,
             "is too large for a certificate or a token",
         ));
     }
-    std::fs::read(path).map_err(|error| Failure::file(path, error))
+    std::fs::read(path).map_err(refused)
 }
 
 /// Reads a token: the first line of a file.

@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::file_roles::FileRoles;
 use crate::search_flags::SearchFlags;
 use crate::terminal::Messages;
-use crate::units::parse_time;
+use crate::units::{counted, parse_time, show_time};
 use bytes::Bytes;
 use clap::{Args, ValueEnum};
 use rlbayes::coordination::{Cooperation, State};
@@ -62,7 +62,7 @@ pub(crate) struct CoordinatorArgs {
     #[arg(long, value_name = "FILE")]
     address_file: Option<PathBuf>,
     /// What to do when the search is over: keep serving the result, or exit
-    #[arg(long, value_enum, default_value_t = WhenDone::Wait)]
+    #[arg(long, value_enum, ignore_case = true, default_value_t = WhenDone::Wait)]
     when_done: WhenDone,
     /// How long a worker counts as alive without an exchange
     #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "15s")]
@@ -204,6 +204,13 @@ pub(crate) fn coordinator(args: &CoordinatorArgs) -> Result<(), Failure> {
         Some(stored) => State::recovered(plan, stored),
         None => State::new(plan),
     };
+    if let Some(best) = state.best() {
+        messages.line(&format!(
+            "resumes after {} of searching, best {:.3}",
+            show_time(state.elapsed(Duration::ZERO)),
+            best.score
+        ));
+    }
     let token = Token::new(args.token_file.as_deref().map(read_token).transpose()?);
     let tls = tls(args)?;
     let maker = Arc::new(maker);
@@ -228,8 +235,9 @@ pub(crate) fn coordinator(args: &CoordinatorArgs) -> Result<(), Failure> {
             address_file::open(path, &url).map_err(|error| Failure::file(path, error))?;
         }
         messages.line(&format!(
-            "serving {name} ({} variables, {} rows) on {url}",
-            about.search.nodes, about.rows
+            "serving {name} ({}, {}) on {url}",
+            counted(about.search.nodes as u64, "variable"),
+            counted(about.rows as u64, "row")
         ));
         if let Some(web) = &web
             && let Ok(address) = web.local_addr()
@@ -316,7 +324,7 @@ pub(crate) fn coordinator(args: &CoordinatorArgs) -> Result<(), Failure> {
                 {
                     messages.warn(path, error.to_string());
                 }
-                messages.line(&format!("finished: {best}, stopped by {reason}"));
+                messages.line(&format!("finished: {best}, {}", reason.in_words()));
                 match not_fitted {
                     None => Ok(()),
                     Some(why) => Err(Failure::input(format!(

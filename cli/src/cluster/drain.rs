@@ -4,6 +4,7 @@
 
 use super::heartbeat_file;
 use crate::failure::Failure;
+use crate::target::words;
 use crate::terminal::print;
 use crate::units::parse_time;
 use clap::Args;
@@ -34,7 +35,7 @@ pub(crate) struct DrainArgs {
 pub(crate) fn drain(args: &DrainArgs) -> Result<(), Failure> {
     heartbeat_file::age(&args.folder)?;
     let file = args.folder.join(NAME);
-    fs::write(&file, "").map_err(|error| Failure::file(&file, error))?;
+    fs::write(&file, "").map_err(|error| Failure::file(&file, words(&error)))?;
     let begun = Instant::now();
     while heartbeat_file::age(&args.folder).is_ok() {
         if begun.elapsed() > args.within {

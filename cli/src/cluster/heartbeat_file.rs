@@ -2,6 +2,7 @@
 //! Containers and probes check it by `rlbayes health --worker DIR`; a worker has no port to ask.
 
 use crate::failure::Failure;
+use crate::target::words;
 use std::fs::File;
 use std::io;
 use std::path::Path;
@@ -47,10 +48,13 @@ fn touch(path: &Path) -> io::Result<()> {
 /// If that is too long ago, or it never did.
 pub(super) fn age(state: &Path) -> Result<Duration, Failure> {
     let path = state.join(NAME);
-    let silent = |what: String| Failure::OutOfReach(format!("{}: {what}", path.display()));
+    let silent = |what: String| Failure::OutOfReach(format!("{}: {what}", state.display()));
     let given = std::fs::metadata(&path)
         .and_then(|about| about.modified())
-        .map_err(|error| silent(format!("no worker runs here ({error})")))?;
+        .map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => silent("no worker runs here".to_owned()),
+            _ => silent(format!("no worker runs here: {}", words(&error))),
+        })?;
     // A date in the future means that the clock was set back since.
     let age = given.elapsed().unwrap_or_default();
     if age > LIMIT {

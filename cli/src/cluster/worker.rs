@@ -7,6 +7,7 @@ use super::shutdown::Shutdown;
 use super::{block_on, drain, heartbeat_file};
 use crate::args::TableArgs;
 use crate::failure::Failure;
+use crate::target::words;
 use crate::terminal::Messages;
 use crate::units::{parse_size, parse_time};
 use clap::Args;
@@ -59,7 +60,7 @@ pub(crate) struct WorkerArgs {
     #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "10s")]
     checkpoint_every: Duration,
     /// What to do when the search is over: exit, or wait for the next one
-    #[arg(long, value_enum, default_value_t = WhenDone::Exit)]
+    #[arg(long, value_enum, ignore_case = true, default_value_t = WhenDone::Exit)]
     when_done: WhenDone,
     /// The name that the status shows [default: the host's]
     #[arg(long, value_name = "NAME")]
@@ -111,15 +112,20 @@ pub(crate) fn worker(args: &WorkerArgs) -> Result<(), Failure> {
         None => None,
     };
     let state = args.state.as_deref();
-    let data = DataStore::open(state)
-        .map_err(|error| Failure::input(format!("{}: {error}", shown(state))))?;
-    let folder = match state {
-        Some(state) => Some(
-            ChainFolder::open(&state.join("chains"))
-                .map_err(|error| Failure::file(state, error))?,
-        ),
-        None => None,
+    if let Some(state) = state
+        && state.exists()
+        && !state.is_dir()
+    {
+        let what = "is a file (expected a folder for the worker's state)";
+        return Err(Failure::file(state, what));
+    }
+    let refused = |error: std::io::Error| {
+        let what = words(&error);
+        Failure::input(state.map_or(what.clone(), |path| format!("{}: {what}", path.display())))
     };
+    let data = DataStore::open(state).map_err(refused)?;
+    let folder = state.map(|state| ChainFolder::open(&state.join("chains")));
+    let folder = folder.transpose().map_err(refused)?;
     let (incarnation, replaces) = incarnations(state);
     let token = args.connect.token()?;
     let settings = SessionSettings {
@@ -179,10 +185,6 @@ pub(crate) fn worker(args: &WorkerArgs) -> Result<(), Failure> {
         heartbeat_file::end(state);
     }
     ended
-}
-
-fn shown(state: Option<&Path>) -> String {
-    state.map_or_else(String::new, |path| path.display().to_string())
 }
 
 /// Waits for the coordinator's address; none if the worker is to end before.

@@ -73,7 +73,7 @@ impl FromStr for ScoreName {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         [Self::LogLik, Self::Bic, Self::Aic, Self::Bdeu, Self::K2]
             .into_iter()
-            .find(|name| name.as_str() == text)
+            .find(|name| name.as_str().eq_ignore_ascii_case(text))
             .ok_or_else(|| ScoreSpecError::UnknownName(text.to_owned()))
     }
 }

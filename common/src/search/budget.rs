@@ -207,6 +207,24 @@ impl StoppedBy {
     }
 }
 
+impl StoppedBy {
+    /// Returns the reason for people.
+    #[must_use]
+    pub const fn in_words(self) -> &'static str {
+        match self {
+            Self::Time => "stopped by time",
+            Self::Iterations => "stopped by iterations",
+            Self::Evaluations => "stopped by evaluations",
+            Self::Target => "stopped by target",
+            Self::Stagnation => "stopped by stagnation",
+            Self::Stop => "stopped by a user",
+            Self::Interrupt => "interrupted",
+            Self::Exhausted => "no better neighbour was left",
+            Self::Proven => "proven that none scores higher",
+        }
+    }
+}
+
 impl fmt::Display for StoppedBy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())

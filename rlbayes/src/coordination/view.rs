@@ -111,7 +111,9 @@ impl View {
     /// Returns recent evaluations per second of all workers.
     #[must_use]
     pub fn rate(&self) -> f64 {
-        self.workers.iter().map(|worker| worker.rate).sum()
+        // Not `sum`: that of nothing is minus zero.
+        let rates = self.workers.iter().map(|worker| worker.rate);
+        rates.fold(0.0, |sum, rate| sum + rate)
     }
 }
 

@@ -1,0 +1,233 @@
+//! Flags that change nothing, as given: each is told, by one table. Only flags of the command line
+//! count; a file of settings may serve several commands.
+
+use crate::args::SearchName;
+use clap::ArgMatches;
+use clap::ValueEnum;
+use clap::parser::ValueSource;
+use rlbayes_common::io::Format;
+use rlbayes_common::score::ScoreName;
+use std::path::PathBuf;
+
+/// What a flag needs to have an effect.
+#[derive(Clone, Copy, Debug)]
+enum Needs {
+    /// One of these scores.
+    Score(&'static [ScoreName]),
+    /// One of these searches.
+    Search(&'static [SearchName]),
+    /// A result in one of these formats; how they are called.
+    Result(&'static [Format], &'static str),
+    /// A result whose ending names no format.
+    UnknownEnding,
+    /// Another flag.
+    Flag(&'static str),
+}
+
+use Format::{Bif, Json, Svg, XmlBif};
+use ScoreName::{Aic, Bdeu, Bic};
+use SearchName::{BncPso, Ftta, Ga, Hc, Iwo, Paper, Rlbayes, Sa};
+
+/// Flags by their ids, and what they need.
+const TABLE: &[(&str, Needs)] = &[
+    ("ess", Needs::Score(&[Bdeu])),
+    ("penalty_scale", Needs::Score(&[Bic, Aic])),
+    ("theta", Needs::Search(&[Rlbayes, Paper])),
+    ("table_rows", Needs::Search(&[Rlbayes, Paper])),
+    ("temperature", Needs::Search(&[Rlbayes])),
+    ("stall", Needs::Search(&[Rlbayes])),
+    ("region", Needs::Search(&[Rlbayes])),
+    ("no_learning", Needs::Search(&[Rlbayes])),
+    ("no_cooperation", Needs::Search(&[Rlbayes, Paper])),
+    ("epsilon", Needs::Search(&[Paper])),
+    ("explore", Needs::Search(&[Paper])),
+    ("evict", Needs::Search(&[Paper])),
+    ("restarts", Needs::Search(&[Hc])),
+    ("perturb", Needs::Search(&[Hc])),
+    ("sa_temperature", Needs::Search(&[Sa])),
+    ("sa_cooling", Needs::Search(&[Sa])),
+    ("sa_reheating", Needs::Search(&[Sa])),
+    ("sa_reheats", Needs::Search(&[Sa])),
+    ("ga_population", Needs::Search(&[Ga])),
+    ("ga_tournament", Needs::Search(&[Ga])),
+    ("ga_crossover", Needs::Search(&[Ga])),
+    ("ga_mutation", Needs::Search(&[Ga])),
+    ("ga_elite", Needs::Search(&[Ga])),
+    ("iwo_initial", Needs::Search(&[Iwo])),
+    ("iwo_maximum", Needs::Search(&[Iwo])),
+    ("iwo_seeds", Needs::Search(&[Iwo])),
+    ("iwo_spread_first", Needs::Search(&[Iwo])),
+    ("iwo_spread_last", Needs::Search(&[Iwo])),
+    ("iwo_generations", Needs::Search(&[Iwo])),
+    ("ftta_population", Needs::Search(&[Ftta])),
+    ("ftta_groups", Needs::Search(&[Ftta])),
+    ("pso_swarm", Needs::Search(&[BncPso])),
+    ("pso_generations", Needs::Search(&[BncPso])),
+    ("around", Needs::Result(&[Svg], "an SVG")),
+    ("portable_names", Needs::Result(&[Bif], "a BIF")),
+    (
+        "alpha",
+        Needs::Result(&[Bif, XmlBif, Json], "a BIF, XMLBIF or JSON"),
+    ),
+    ("format", Needs::UnknownEnding),
+    ("checkpoint_every", Needs::Flag("state")),
+    ("http_token", Needs::Flag("http")),
+];
+
+/// The ids of the arguments that name results.
+const RESULTS: [&str; 2] = ["output", "to"];
+
+/// Returns a sentence about each flag of a command that was given and has no effect.
+pub(crate) fn warnings(given: &ArgMatches) -> Vec<String> {
+    let is_known = |id: &str| given.try_contains_id(id).is_ok();
+    let is_given =
+        |id: &str| is_known(id) && given.value_source(id) == Some(ValueSource::CommandLine);
+    TABLE
+        .iter()
+        .filter(|(id, _)| is_given(id))
+        .filter_map(|(id, needs)| {
+            let flag = format!("--{}", id.replace('_', "-"));
+            Some(format!("{flag} has no effect {}", missing(given, *needs)?))
+        })
+        .collect()
+}
+
+/// Returns what stands in the way of an effect; none: nothing does.
+fn missing(given: &ArgMatches, needs: Needs) -> Option<String> {
+    match needs {
+        Needs::Score(wanted) => {
+            let score = given.try_get_one::<ScoreName>("score").ok()??;
+            (!wanted.contains(score)).then(|| format!("with --score {score}"))
+        }
+        Needs::Search(wanted) => {
+            let search = given.try_get_one::<SearchName>("search").ok()??;
+            let name = search.to_possible_value()?;
+            (!wanted.contains(search)).then(|| format!("with --search {}", name.get_name()))
+        }
+        Needs::Result(wanted, name) => {
+            let mut formats = formats(given);
+            let is_there = formats.any(|format| format.is_none_or(|f| wanted.contains(&f)));
+            (!is_there).then(|| format!("without {name} file among the results"))
+        }
+        Needs::UnknownEnding => {
+            let is_open = formats(given).any(|format| format.is_none());
+            (!is_open).then(|| "where the endings of the results name their formats".to_owned())
+        }
+        Needs::Flag(id) => {
+            let is_there = given.try_contains_id(id).is_ok_and(|is_there| is_there);
+            (!is_there).then(|| format!("without --{}", id.replace('_', "-")))
+        }
+    }
+}
+
+/// Returns the formats of the results that were asked for, as far as their endings tell.
+fn formats(given: &ArgMatches) -> impl Iterator<Item = Option<Format>> + '_ {
+    let paths = |id: &'static str| {
+        let paths = given.try_get_many::<PathBuf>(id).ok().flatten();
+        paths.into_iter().flatten()
+    };
+    RESULTS
+        .into_iter()
+        .flat_map(paths)
+        .map(|path| Format::from_path(path).ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Cli;
+    use clap::CommandFactory;
+    use std::collections::BTreeSet;
+
+    fn told(line: &str) -> Vec<String> {
+        let matches = Cli::command().get_matches_from(line.split_whitespace());
+        warnings(matches.subcommand().unwrap().1)
+    }
+
+    #[test]
+    fn flags_without_effect_are_told_and_others_are_not() {
+        for (line, expected) in [
+            (
+                "learn t.csv --ess 10",
+                "--ess has no effect with --score bic",
+            ),
+            (
+                "learn t.csv --score bdeu --penalty-scale 2",
+                "--penalty-scale has no effect with --score bdeu",
+            ),
+            (
+                "learn t.csv --restarts 5",
+                "--restarts has no effect with --search rlbayes",
+            ),
+            (
+                "learn t.csv --search hc --sa-cooling 0.5",
+                "--sa-cooling has no effect with --search hc",
+            ),
+            (
+                "learn t.csv -o x.bif --around a",
+                "--around has no effect without an SVG file among the results",
+            ),
+            (
+                "convert a.bif b.svg --portable-names",
+                "--portable-names has no effect without a BIF file among the results",
+            ),
+            (
+                "learn t.csv -o x.bif --format json",
+                "--format has no effect where the endings of the results name their formats",
+            ),
+            (
+                "worker --coordinator x --checkpoint-every 1s",
+                "--checkpoint-every has no effect without --state",
+            ),
+        ] {
+            assert_eq!(told(&format!("rlbayes {line}")), [expected], "{line}");
+        }
+        for line in [
+            "learn t.csv",
+            "learn t.csv --score bdeu --ess 10",
+            "learn t.csv --search hc --restarts 5 --perturb 2",
+            "learn t.csv -o x.svg --around a",
+            "learn t.csv -o - --format svg --around a",
+            "learn t.csv -o x.json --alpha 1",
+            "fit t.csv n.csv -o - --format xml --alpha 1",
+            "score t.csv n.bif --score bdeu --ess 2",
+        ] {
+            let told = told(&format!("rlbayes {line}"));
+            assert!(told.is_empty(), "{line}: {told:?}");
+        }
+    }
+
+    /// A flag whose help begins with the name of a search belongs to that search.
+    #[test]
+    fn the_table_has_every_flag_that_belongs_to_a_search() {
+        let program = Cli::command();
+        let learn = program.find_subcommand("learn").unwrap();
+        let ids: BTreeSet<String> = program
+            .get_subcommands()
+            .flat_map(|command| command.get_arguments())
+            .map(|arg| arg.get_id().to_string())
+            .collect();
+        for (id, _) in TABLE {
+            assert!(ids.contains(*id), "{id} is no flag");
+        }
+        let searches = SearchName::value_variants().iter();
+        let names: Vec<String> = searches
+            .map(|search| search.to_possible_value().unwrap().get_name().to_owned())
+            .collect();
+        let mut found = 0;
+        for arg in learn.get_arguments() {
+            let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
+            let Some((first, _)) = help.split_once(": ") else {
+                continue;
+            };
+            if names.iter().any(|name| name == first) {
+                found += 1;
+                let id = arg.get_id().as_str();
+                let (_, needs) = TABLE.iter().find(|(known, _)| *known == id).unwrap();
+                let name = format!("{needs:?}").to_lowercase();
+                assert!(name.contains(&first.replace('-', "")), "{id}: {needs:?}");
+            }
+        }
+        assert!(found > 20, "{found}");
+    }
+}
