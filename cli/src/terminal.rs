@@ -35,8 +35,10 @@ impl Messages {
 
     /// Prints something worth knowing.
     pub(crate) fn note(self, text: &str) {
-        if !self.quiet {
-            to_stderr(&format!("note: {text}"));
+        match (self.quiet, INTO_THE_LOG.load(Relaxed)) {
+            (true, _) => {}
+            (false, true) => tracing::info!("{text}"),
+            (false, false) => to_stderr(&format!("note: {}", on_one_line(text))),
         }
     }
 

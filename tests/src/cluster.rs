@@ -45,10 +45,16 @@ impl Cluster {
     /// Makes the folders; nothing runs yet.
     #[must_use]
     pub fn prepare(program: Program, table: &str, flags: &[&str]) -> Self {
+        Self::of_table(program, data(table), flags)
+    }
+
+    /// Makes the folders for any table; nothing runs yet.
+    #[must_use]
+    pub fn of_table(program: Program, table: PathBuf, flags: &[&str]) -> Self {
         Self {
             program,
             folder: tempfile::tempdir().unwrap(),
-            table: data(table),
+            table,
             flags: flags.iter().map(|&flag| flag.to_owned()).collect(),
             port: own_port(),
             coordinator: None,
@@ -61,6 +67,12 @@ impl Cluster {
         assert!(self.coordinator.is_none(), "the coordinator runs already");
         let command = self.coordinator_command();
         self.coordinator = Some(Running::with_settings(command, settings));
+    }
+
+    /// From here on the coordinator is started with another table.
+    pub fn set_table(&mut self, table: PathBuf) {
+        self.table = table;
+        self.best.forget();
     }
 
     /// Returns the coordinator's command line.
@@ -149,6 +161,19 @@ impl Cluster {
     #[must_use]
     pub fn state(&self) -> PathBuf {
         self.path("state")
+    }
+
+    /// Returns the journal of the one search that the state folder has.
+    ///
+    /// # Panics
+    /// If it has none, or several.
+    #[must_use]
+    pub fn journal(&self) -> PathBuf {
+        let folders = fs::read_dir(self.state()).unwrap();
+        let journals = folders.map(|entry| entry.unwrap().path().join("journal.redb"));
+        let mut journals: Vec<PathBuf> = journals.filter(|path| path.exists()).collect();
+        assert_eq!(journals.len(), 1, "{journals:?}");
+        journals.remove(0)
     }
 
     /// Kills the coordinator as -9 does.

@@ -287,14 +287,14 @@ fn every_row_that_was_acknowledged_outlives_kills_at_every_step() {
         }
     }
     assert!(acknowledged.len() >= 9, "{}", acknowledged.len());
-    let stored = journalled(&cluster.state(), 8);
+    let stored = journalled(&cluster.journal(), 8);
     let missing = acknowledged.missing_from(&stored);
     assert!(missing.is_empty(), "{missing:?}");
 }
 
-/// Reads the rows of a state folder whose coordinator has ended.
-fn journalled(state: &Path, nodes: usize) -> Pool {
-    let mut journal = Journal::open(&state.join("journal.redb")).unwrap();
+/// Reads the rows of a journal whose coordinator has ended.
+fn journalled(journal: &Path, nodes: usize) -> Pool {
+    let mut journal = Journal::open(journal).unwrap();
     let mut load = |settings: &[(String, String)]| {
         let loaded = journal.load(settings, nodes, Keying::ByClass);
         loaded.unwrap().unwrap()
@@ -464,7 +464,7 @@ fn a_journal_that_is_cut_off_is_set_aside_and_workers_rebuild_the_pool() {
     wait_for_optimum(&cluster);
     cluster.kill_coordinator();
     // Nothing but the database's header is left: where in the file its pages are is its affair.
-    damaged(&cluster.state().join("journal.redb"), |bytes| {
+    damaged(&cluster.journal(), |bytes| {
         bytes.truncate(8192);
     });
     the_pool_is_rebuilt(&mut cluster);
@@ -483,7 +483,7 @@ fn a_journal_with_a_flipped_bit_is_noticed_and_workers_rebuild_the_pool() {
     // After a kill the database takes damage at its end for a write that was cut off.
     cluster.coordinator().signal("TERM");
     assert_eq!(cluster.coordinator_end().code, Some(130));
-    let journal = cluster.state().join("journal.redb");
+    let journal = cluster.journal();
     damaged(&journal, |bytes| {
         // One bit of each row: copies of a page that is no longer used are in the file too.
         const SEALED: &[u8] = b"RLBAYES\n";

@@ -8,6 +8,7 @@
 use rlbayes_tests::{Cluster, Program, Ran, Running};
 use std::ffi::OsStr;
 
+mod any_names;
 mod bad_inputs;
 mod cluster;
 mod cluster_flags;
@@ -20,6 +21,7 @@ mod hostile;
 mod json;
 mod limits;
 mod lockstep;
+mod overwriting;
 mod prove;
 mod resume;
 mod scores;
