@@ -17,6 +17,7 @@ mod project;
 mod refusals;
 mod scale;
 mod schemas;
+mod second_table;
 mod secrets;
 mod settings;
 mod slurm;

@@ -66,6 +66,14 @@ impl Project {
         self
     }
 
+    /// Changes a setting; the next `up` has it.
+    pub(crate) fn set(&mut self, name: &str, value: &str) {
+        self.settings.retain(|(known, _)| known != name);
+        self.settings.push((name.to_owned(), value.to_owned()));
+        self.write_settings();
+        self.best.forget();
+    }
+
     fn write_settings(&self) {
         let lines = self.settings.iter();
         let text: String = lines

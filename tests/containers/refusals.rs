@@ -35,37 +35,6 @@ fn a_missing_table_is_named() {
 }
 
 #[test]
-fn a_table_that_changed_between_restarts_is_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    open(folder.path(), 0o755);
-    let table = folder.path().join("alarm.csv");
-    let rows = fs::read_to_string(in_project("data/alarm.csv")).unwrap();
-    fs::write(&table, &rows).unwrap();
-    let settings = [
-        ("RLBAYES_DATA_FOLDER", folder.path().to_str().unwrap()),
-        ("RLBAYES_STAGNATION", "1h"),
-        ("RLBAYES_WORKER_CPUS", "0.3"),
-    ];
-    let project = Project::new(Compose::Program, "new-table", &settings);
-    project.up(1);
-    project.wait_for_workers(1);
-    let coordinator = project.coordinator();
-    docker(&["stop", "--time", "60", &coordinator]);
-    let without_last_row = rows.trim_end().rsplit_once('\n').unwrap().0;
-    fs::write(&table, without_last_row).unwrap();
-    let logged_before = log(&coordinator).lines().count();
-    docker(&["start", &coordinator]);
-    let sentence = refusal(&coordinator, logged_before);
-    assert!(sentence.contains("/state"), "{sentence}");
-    assert!(sentence.contains("other content"), "{sentence}");
-    // With the right table it resumes.
-    fs::write(&table, &rows).unwrap();
-    docker(&["start", &coordinator]);
-    project.wait_for_workers(1);
-    project.stop_and_check();
-}
-
-#[test]
 fn a_state_folder_that_cannot_be_written_is_named() {
     let folder = tempfile::tempdir().unwrap();
     open(folder.path(), 0o555);

@@ -245,18 +245,18 @@ pub(crate) fn coordinator(args: &CoordinatorArgs) -> Result<(), Failure> {
             let address = public_address::for_others(address, host_name);
             messages.line(&format!("metrics and status on http://{address}"));
         }
+        if !address.ip().is_loopback() && args.token_file.is_none() && args.tls_ca.is_none() {
+            messages.warning(&format!(
+                "everybody who reaches {address} can take part, read the table and stop the search \
+                 (use --token-file, or --tls-ca to demand certificates)"
+            ));
+        }
         messages.line(&format!("workers join by: {}", worker_command(args, &url)));
         if let Some(folder) = &folder {
             messages.line(&folder.told());
         }
         if let Some(no_picture) = &no_picture {
             messages.note(no_picture);
-        }
-        if !address.ip().is_loopback() && args.token_file.is_none() && args.tls_ca.is_none() {
-            messages.warning(&format!(
-                "everybody who reaches {address} can take part, read the table and stop the search \
-                 (use --token-file, or --tls-ca to demand certificates)"
-            ));
         }
         let mut unobserved = Unobserved;
         let (event_loop, handle, published) = EventLoop::new(

@@ -189,7 +189,7 @@ fn a_network_without_probabilities_is_still_a_result() {
     assert!(!Path::new(&bif).exists());
     assert!(named_edges(Path::new(&csv)).len() > 100);
     assert_eq!(named_edges(Path::new(&graph)), named_edges(Path::new(&csv)));
-    cluster.stop();
+    rlbayes(["stop", &url]).ok();
     worker.wait(SOON).ok();
     let ended = cluster.coordinator_end();
     assert_eq!(ended.code, Some(2), "the exit code tells: {ended:?}");

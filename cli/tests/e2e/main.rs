@@ -26,6 +26,7 @@ mod prove;
 mod resume;
 mod scores;
 mod security;
+mod words;
 
 /// The program of this package, with failpoints.
 const PROGRAM: Program = Program::at(env!("CARGO_BIN_EXE_rlbayes"));

@@ -73,11 +73,11 @@ fn inputs_are_never_overwritten_and_bad_files_are_named() {
     let network = write(folder.path(), "n.csv", "from,to\na,c\n");
     let [table, network] = [&table, &network].map(|path| path.to_str().unwrap());
     for (args, expected) in [
-        (vec!["prove", table, "--certificate", table], "is an input"),
-        (vec!["prove", table, "-o", table], "is an input"),
+        (vec!["prove", table, "--certificate", table], "is the table"),
+        (vec!["prove", table, "-o", table], "is the table"),
         (
             vec!["prove", table, "--certificate", "/no/such/x.proof"],
-            "no such folder",
+            "there is no folder",
         ),
         (vec!["prove", table, network], "n.csv: the node \"c\""),
         (vec!["check-proof", table, table], "not a certificate"),
