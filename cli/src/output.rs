@@ -169,6 +169,13 @@ impl Output {
         self.bytes(network, options).map(|_| ())
     }
 
+    /// Returns whether this is a BIF file that cannot hold the network's names as they are.
+    pub(crate) fn lacks_names(&self, network: &NetworkFile, options: OutputOptions<'_>) -> bool {
+        self.format == Format::Bif
+            && matches!(network, NetworkFile::Parametrised(_))
+            && self.bytes(network, options).is_err()
+    }
+
     /// Writes the network.
     pub(crate) fn write(
         &self,

@@ -1,6 +1,6 @@
 //! Wrong settings: one sentence in the container's log, exit code 2, and an end of the restarts.
 
-use crate::docker::{IMAGE, docker, exit_code, in_project, inspect, log};
+use crate::docker::{IMAGE, docker, exit_code, inspect, log};
 use crate::project::{Compose, Project};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -92,6 +92,7 @@ fn a_survey_with_any_names_is_fetched_and_a_second_table_needs_no_other_volumes(
     let third = result(&project);
     assert_ne!(third["search_id"], first["search_id"]);
     project.down();
+    project.set("RLBAYES_TABLE", "survey.csv");
     write(&table, &rows);
     project.up(1);
     let again = result(&project);

@@ -168,6 +168,11 @@ pub(crate) fn result(args: &ResultArgs) -> Result<(), Failure> {
         around: args.around.as_deref(),
         truth: None,
     };
+    // A search that is over is not refused for its names.
+    let portable = OutputOptions {
+        portable_names: true,
+        ..options
+    };
     // One file that can't be written keeps the others not back.
     let mut failed = None;
     for output in &outputs {
@@ -177,6 +182,14 @@ pub(crate) fn result(args: &ResultArgs) -> Result<(), Failure> {
                  structure: .json .csv .txt .graphml .dot .svg)",
                 output.target()
             ))),
+            _ if output.lacks_names(&fetched.network, options) => {
+                messages.note(&format!(
+                    "{}: BIF cannot hold some names: they are replaced, with the originals as \
+                     comments",
+                    output.target()
+                ));
+                output.write(&fetched.network, portable, |_| {})
+            }
             _ => output.write(&fetched.network, options, |warning| {
                 messages.warning(&warning);
             }),

@@ -7,6 +7,7 @@ use clap::Args;
 use rlbayes_worker::grpc_link::{
     Client, WithToken, client, describe, is_certificate_problem, with_limits,
 };
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -117,8 +118,8 @@ pub(crate) async fn failed(url: &str, status: &tonic::Status) -> Failure {
         status.code(),
         tonic::Code::Unavailable | tonic::Code::Unknown | tonic::Code::Internal
     );
-    if is_transport && let Some(sentence) = http_port(url).await {
-        return Failure::Input(format!("{url}: {sentence}"));
+    if is_transport && let Some(server) = web_server(url).await {
+        return Failure::Input(format!("{url}: {server}"));
     }
     let message = format!("{url}: {}", describe(status));
     match status.code() {
@@ -131,9 +132,34 @@ pub(crate) async fn failed(url: &str, status: &tonic::Status) -> Failure {
     }
 }
 
-/// Returns a sentence about an address that answers as a web server does: most likely it is the
-/// coordinator's own HTTP port, which says where the service is.
-async fn http_port(url: &str) -> Option<String> {
+/// A web server where a coordinator's service was expected.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum WebServer {
+    /// The HTTP port of a coordinator, which says where its service is.
+    Coordinator {
+        /// The port of the service.
+        grpc: String,
+    },
+    /// Somebody else's.
+    Other,
+}
+
+impl fmt::Display for WebServer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Coordinator { grpc } => {
+                write!(f, "this is the HTTP port; gRPC is on port {grpc}")
+            }
+            Self::Other => f.write_str(
+                "a web server answers here, not a coordinator (expected its gRPC port, such as \
+                 http://host:7400)",
+            ),
+        }
+    }
+}
+
+/// Asks an address whether it answers as a web server does.
+pub(crate) async fn web_server(url: &str) -> Option<WebServer> {
     const PATIENCE: Duration = Duration::from_secs(2);
     const MOST_BYTES: u64 = 4096;
     let address = url.strip_prefix("http://").unwrap_or(url);
@@ -151,16 +177,13 @@ async fn http_port(url: &str) -> Option<String> {
     if !answer.starts_with("HTTP/1.") {
         return None;
     }
-    let port = answer
-        .contains("rlbayes coordinator")
-        .then(|| answer.split("gRPC is on port ").nth(1))
-        .flatten()
-        .map(|rest| rest.trim_end());
+    let told = answer.split("rlbayes coordinator").nth(1);
+    let port = told.and_then(|told| told.split("gRPC is on port ").nth(1));
     Some(match port {
-        Some(port) => format!("this is the HTTP port; gRPC is on port {port}"),
-        None => "a web server answers here, not a coordinator (expected its gRPC port, such as \
-                 http://host:7400)"
-            .to_owned(),
+        Some(port) => WebServer::Coordinator {
+            grpc: port.chars().take_while(char::is_ascii_digit).collect(),
+        },
+        None => WebServer::Other,
     })
 }
 

@@ -29,6 +29,7 @@ use rlbayes_coordinator::{guard, http, server};
 use rlbayes_proto::convert::{check_description, description_to_wire};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -217,6 +218,7 @@ pub(crate) fn coordinator(args: &CoordinatorArgs) -> Result<(), Failure> {
     let writer = ResultWriter {
         maker: Arc::clone(&maker),
         folder: folder.clone(),
+        link_refused: AtomicBool::new(false),
     };
     block_on(2, async {
         let shutdown = Shutdown::on_signals()?;

@@ -7,6 +7,7 @@ use crate::terminal::Messages;
 use rlbayes::coordination::View;
 use rlbayes_coordinator::event_loop::Published;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 use tokio::sync::watch;
 
@@ -18,6 +19,8 @@ pub(super) struct ResultWriter {
     pub(super) maker: Arc<ResultMaker>,
     /// Where they go; none: nowhere.
     pub(super) folder: Option<ResultFolder>,
+    /// Whether links could not be made: told once.
+    pub(super) link_refused: AtomicBool,
 }
 
 impl ResultWriter {
@@ -77,6 +80,12 @@ impl ResultWriter {
         };
         if let Some(folder) = &self.folder {
             folder.write(&made)?;
+            if let Err(why) = folder.link()
+                && !self.link_refused.swap(true, Relaxed)
+            {
+                let what = format!("no link to the result can be made: {why}");
+                Messages::new(true).warning(&what);
+            }
         }
         Ok(made.found.not_fitted.clone())
     }

@@ -127,8 +127,7 @@ impl ResultFolder {
             Err(WriteError::TooLarge { .. }) => {}
             Err(error) => return Err(self.refused("svg", &error)),
         }
-        self.write_file("json", format!("{:#}\n", made.json).as_bytes())?;
-        self.link()
+        self.write_file("json", format!("{:#}\n", made.json).as_bytes())
     }
 
     fn refused(&self, ending: &str, error: &dyn std::fmt::Display) -> String {
@@ -149,8 +148,8 @@ impl ResultFolder {
     }
 
     /// Lets the names in the given folder lead to this search's files, where they are free or lead to
-    /// those of another search.
-    fn link(&self) -> Result<(), String> {
+    /// those of another search. A disk may have no links: then the files are in their own folder only.
+    pub(super) fn link(&self) -> Result<(), String> {
         let Some(own) = &self.own else {
             return Ok(());
         };
@@ -163,20 +162,24 @@ impl ResultFolder {
                 Ok(_) => continue,
                 Err(_) => None,
             };
-            if leads_to.as_ref() == Some(&target)
-                || leads_to.is_some_and(|path| !self.is_result(&path, &file))
+            if leads_to
+                .as_ref()
+                .is_some_and(|path| !self.is_result(path, &file))
             {
                 continue;
             }
             let refused = |error: io::Error| format!("{}: {}", link.display(), words(&error));
             if !self.top.join(&target).exists() {
-                // What it led to is not the newest result.
+                // It leads nowhere, or to what is not the newest result.
                 match fs::remove_file(&link) {
                     Err(error) if error.kind() != io::ErrorKind::NotFound => {
                         return Err(refused(error));
                     }
                     _ => continue,
                 }
+            }
+            if leads_to.as_ref() == Some(&target) {
+                continue;
             }
             let new = self.top.join(format!("{HALF_WRITTEN}link-{file}"));
             let _ = fs::remove_file(&new);
@@ -262,8 +265,10 @@ mod tests {
         let (first, second) = (folder(top.path(), 1), folder(top.path(), 2));
         let shown = || fs::read_to_string(top.path().join("survey.json")).unwrap();
         first.write(&made(1.0)).unwrap();
+        first.link().unwrap();
         assert!(shown().contains("1.0"));
         second.write(&made(2.0)).unwrap();
+        second.link().unwrap();
         assert!(shown().contains("2.0"));
         let kept = fs::read_to_string(first.file("json")).unwrap();
         assert!(kept.contains("1.0"), "the first search's is still there");
@@ -279,6 +284,7 @@ mod tests {
         symlink("elsewhere.svg", at("survey.svg")).unwrap();
         let folder = folder(top.path(), 1);
         folder.write(&made(1.0)).unwrap();
+        folder.link().unwrap();
         assert_eq!(fs::read_to_string(at("survey.json")).unwrap(), "mine");
         let link = fs::read_link(at("survey.svg")).unwrap();
         assert_eq!(link, Path::new("elsewhere.svg"));
@@ -294,7 +300,10 @@ mod tests {
         fs::write(folder.path().join(".rlbayes-x"), "half").unwrap();
         folder.open().unwrap();
         assert!(!folder.path().join(".rlbayes-x").exists());
+        folder.link().unwrap();
+        assert!(top.path().join("survey.bif").exists());
         folder.write(&made(1.0)).unwrap();
+        folder.link().unwrap();
         assert!(!folder.file("bif").exists());
         let bif = fs::symlink_metadata(top.path().join("survey.bif"));
         assert!(bif.is_err(), "no link leads nowhere");

@@ -1,7 +1,7 @@
 //! `rlbayes worker`: fetches a search's table from its coordinator and runs chains for it.
 
 use super::address_file::{self, Address};
-use super::connect::ConnectArgs;
+use super::connect::{ConnectArgs, WebServer, web_server};
 use super::coordinator::WhenDone;
 use super::shutdown::Shutdown;
 use super::{block_on, drain, heartbeat_file};
@@ -28,6 +28,8 @@ use rlbayes_worker::thread_chains::ThreadChains;
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, Hasher};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 /// Runs chains for a coordinator.
@@ -145,6 +147,7 @@ pub(crate) fn worker(args: &WorkerArgs) -> Result<(), Failure> {
         folder,
         refused: false,
         end_is_news: true,
+        has_joined: Arc::default(),
     };
     let ended = block_on(2, async {
         let shutdown = Shutdown::on_signals_or(drain_requested(args))?;
@@ -155,10 +158,15 @@ pub(crate) fn worker(args: &WorkerArgs) -> Result<(), Failure> {
             return Ok(());
         };
         let link = GrpcLink::new(args.connect.channel(&url)?, token);
+        let has_joined = Arc::clone(&host.has_joined);
         loop {
-            let end = session::run(&settings, &link, &mut host, shutdown.clone().requested())
-                .await
-                .map_err(|error| failure(&url, error))?;
+            let end = tokio::select! {
+                biased;
+                sentence = wrong_port(&url, &has_joined) => return Err(Failure::Input(sentence)),
+                end = session::run(&settings, &link, &mut host, shutdown.clone().requested()) => {
+                    end.map_err(|error| failure(&url, error))?
+                }
+            };
             match end {
                 End::Drained => {
                     tracing::info!("drained");
@@ -185,6 +193,20 @@ pub(crate) fn worker(args: &WorkerArgs) -> Result<(), Failure> {
         heartbeat_file::end(state);
     }
     ended
+}
+
+/// Waits for the news that the address is a coordinator's HTTP port, which will never be a worker's:
+/// until the worker has joined, an address that does not answer may be a wrong one.
+async fn wrong_port(url: &str, has_joined: &AtomicBool) -> String {
+    loop {
+        tokio::time::sleep(LOOK_AGAIN / 2).await;
+        if has_joined.load(Relaxed) {
+            return std::future::pending().await;
+        }
+        if let Some(server @ WebServer::Coordinator { .. }) = web_server(url).await {
+            return format!("{url}: {server}");
+        }
+    }
 }
 
 /// Waits for the coordinator's address; none if the worker is to end before.
@@ -283,6 +305,8 @@ struct Host {
     refused: bool,
     /// Whether nothing was logged about the search's end: a waiting worker is sent it again and again.
     end_is_news: bool,
+    /// Whether a coordinator has answered.
+    has_joined: Arc<AtomicBool>,
 }
 
 impl Host {
@@ -353,6 +377,7 @@ impl WorkerHost for Host {
         joined: &Joined,
     ) -> Result<Opened<ThreadChains>, OpenError> {
         self.end_is_news = true;
+        self.has_joined.store(true, Relaxed);
         let search = &joined.search;
         let host = |what: &dyn std::fmt::Display| OpenError::Host(what.to_string());
         let table = self.table(link, search).await?;

@@ -80,9 +80,12 @@ fn a_survey_with_any_names_is_fetched_in_every_format() {
         assert!(text.contains("Do you smoke?"), "{path}: {text}");
     }
     // BIF with names of its own, which our reader maps back.
-    let bif = at("x.bif");
-    rlbayes(["result", &url, "--portable-names", "-o", &bif]).ok();
-    assert_eq!(named_edges(Path::new(&bif)), found);
+    for flags in [&["--portable-names"][..], &[]] {
+        let bif = at(&format!("x{}.bif", flags.len()));
+        let args = [&["result", &url, "-o", &bif], flags].concat();
+        rlbayes(args).ok();
+        assert_eq!(named_edges(Path::new(&bif)), found);
+    }
     let printed = rlbayes(["result", &url, "-o", "-", "--format", "csv"]).ok();
     assert_eq!(printed.stdout, fs::read_to_string(&all[2]).unwrap());
     // A format that cannot hold a name says so, and keeps the others not back.
@@ -151,6 +154,8 @@ fn a_state_folder_of_an_earlier_version_is_resumed_with_its_results_where_they_w
     cluster.start_coordinator(&[]);
     let after = cluster.wait_for("it serves", |_| true);
     assert!(after.best_score >= before.best_score);
+    let json = rlbayes(["result", &cluster.url()]).ok().json();
+    assert!(json["score"].as_f64() >= after.best_score, "{json}");
     let bif = cluster.path("out").join("asia_n1000_s1.bif");
     wait_for_file(&bif);
     assert!(!fs::symlink_metadata(&bif).unwrap().is_symlink());

@@ -215,6 +215,13 @@ fn the_http_port_says_where_the_other_one_is() {
         assert!(ran.stderr.contains(&expected), "{command}: {ran:?}");
         assert!(!ran.stderr.contains("transport"), "{command}: {ran:?}");
     }
+    let url = format!("http://{address}");
+    let worker = cluster.worker_with("worker", &url, &[], &[]).wait(SOON);
+    assert_eq!(worker.code, Some(2), "{worker:?}");
+    assert!(
+        worker.stderr.contains("this is the HTTP port"),
+        "{worker:?}"
+    );
     // Nobody works yet: the rate is 0, not minus 0.
     let status = rlbayes(["status", &cluster.url(), "--json"]).ok();
     assert!(

@@ -170,6 +170,20 @@ mod tests {
             let received = v1::Network::decode(&*sent).unwrap();
             prop_assert_eq!(network_from_wire(received).unwrap(), network);
         }
+
+        #[test]
+        fn a_changed_byte_is_refused_or_another_network(
+            network in networks(),
+            at in any::<prop::sample::Index>(),
+            bit in 0..8u8,
+        ) {
+            let mut sent = network_to_wire(&network).encode_to_vec();
+            let at = at.index(sent.len());
+            sent[at] ^= 1u8 << bit;
+            if let Ok(received) = v1::Network::decode(&*sent) {
+                let _ = network_from_wire(received);
+            }
+        }
     }
 
     fn pair() -> v1::Network {

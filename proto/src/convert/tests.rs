@@ -148,6 +148,9 @@ proptest! {
         if let Ok(message) = v1::Search::decode(bytes.as_slice()) {
             let _ = description_from_wire(message);
         }
+        if let Ok(message) = v1::Network::decode(bytes.as_slice()) {
+            let _ = network_from_wire(message);
+        }
     }
 }
 
