@@ -1,6 +1,7 @@
 //! Messages for people on stderr and results to programs on stdout.
 
 use crate::failure::Failure;
+use rlbayes_common::files::HALF_WRITTEN;
 use std::io::Write;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -70,7 +71,8 @@ pub(crate) fn print_failure(failure: &Failure) {
 }
 
 /// Makes a sentence of a text that may repeat names and cells of files: control characters become
-/// escapes, of a very long text the middle is left out, and so are the system's numbers of errors.
+/// escapes, of a very long text the middle is left out, and so are the system's numbers of errors and
+/// the names of temporary files.
 fn on_one_line(text: &str) -> String {
     const MOST: usize = 480;
     let mut characters = Vec::new();
@@ -89,14 +91,24 @@ fn on_one_line(text: &str) -> String {
     start.iter().chain(&[' ', '…', ' ']).chain(end).collect()
 }
 
-/// Leaves out what the standard library puts behind a system's sentence: ` (os error 2)`.
+/// Leaves out what is put behind a system's sentence: ` (os error 2)` by the standard library, and
+/// ` at path "..."` by the crate of temporary files.
 fn without_error_numbers(text: &str) -> String {
-    let mut parts = text.split(" (os error ");
+    let is_number = |number: &str| number.parse::<u32>().is_ok();
+    let text = without(text, " (os error ", ")", is_number);
+    without(&text, " at path \"", "\"", |path| {
+        path.contains(HALF_WRITTEN)
+    })
+}
+
+/// Leaves out every part between two marks, and the marks, where the part is one of those meant.
+fn without(text: &str, opening: &str, closing: &str, is_meant: fn(&str) -> bool) -> String {
+    let mut parts = text.split(opening);
     let mut plain = parts.next().unwrap_or_default().to_owned();
     for part in parts {
-        match part.split_once(')') {
-            Some((number, rest)) if number.parse::<u32>().is_ok() => plain.push_str(rest),
-            _ => plain.extend([" (os error ", part]),
+        match part.split_once(closing) {
+            Some((found, rest)) if is_meant(found) => plain.push_str(rest),
+            _ => plain.extend([opening, part]),
         }
     }
     plain
@@ -136,6 +148,11 @@ mod tests {
             ("a (os error 2), b (os error 13): c", "a, b: c"),
             ("column \"y (os error z)\"", "column \"y (os error z)\""),
             ("cut (os error ", "cut (os error "),
+            (
+                "st: full (os error 28) at path \"/st/.rlbayes-x1\"",
+                "st: full",
+            ),
+            ("gone at path \"/st/mine\"", "gone at path \"/st/mine\""),
         ] {
             assert_eq!(on_one_line(text), expected);
         }

@@ -2,7 +2,7 @@
 
 use super::connect::{read, read_token};
 use super::result_files::ResultWriter;
-use super::result_folder::ResultFolder;
+use super::result_folder::{ResultFolder, refuse_file};
 use super::result_maker::ResultMaker;
 use super::shutdown::Shutdown;
 use super::worker::host_name;
@@ -11,6 +11,7 @@ use crate::args::{TableArgs, read_structure};
 use crate::failure::Failure;
 use crate::file_roles::FileRoles;
 use crate::search_flags::SearchFlags;
+use crate::target::{Target, words};
 use crate::terminal::Messages;
 use crate::units::{counted, parse_time, show_time};
 use bytes::Bytes;
@@ -140,6 +141,12 @@ const HANDSHAKE: Duration = Duration::from_secs(10);
 pub(crate) fn coordinator(args: &CoordinatorArgs) -> Result<(), Failure> {
     let messages = Messages::new(false);
     files(args).check()?;
+    if let Some(path) = &args.address_file {
+        Target::new(path)?;
+    }
+    if let Some(out) = &args.out {
+        refuse_file(out)?;
+    }
     let table = args
         .table
         .load(&args.data, |warning| messages.warn(&args.data, warning))?;
@@ -234,7 +241,7 @@ pub(crate) fn coordinator(args: &CoordinatorArgs) -> Result<(), Failure> {
             public_address::for_others(address, host_name)
         );
         if let Some(path) = &args.address_file {
-            address_file::open(path, &url).map_err(|error| Failure::file(path, error))?;
+            address_file::open(path, &url).map_err(|error| Failure::file(path, words(&error)))?;
         }
         messages.line(&format!(
             "serving {name} ({}, {}) on {url}",
@@ -324,7 +331,7 @@ pub(crate) fn coordinator(args: &CoordinatorArgs) -> Result<(), Failure> {
                 if let Some(path) = &args.address_file
                     && let Err(error) = address_file::close(path)
                 {
-                    messages.warn(path, error.to_string());
+                    messages.warn(path, words(&error));
                 }
                 messages.line(&format!("finished: {best}, {}", reason.in_words()));
                 match not_fitted {

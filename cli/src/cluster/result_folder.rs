@@ -46,13 +46,8 @@ impl ResultFolder {
 
     /// Makes the folder, checks that it can be written, and removes what a kill left half-written.
     pub(super) fn open(&self) -> Result<(), Failure> {
-        for folder in [&self.top, &self.path()] {
-            if folder.exists() && !folder.is_dir() {
-                let what = "is a file (expected a folder for the results)";
-                return Err(Failure::file(folder, what));
-            }
-        }
         let folder = self.path();
+        refuse_file(&folder)?;
         let refused = |error: io::Error| Failure::file(&folder, words(&error));
         fs::create_dir_all(&folder).map_err(refused)?;
         if self.own.is_some() {
@@ -222,6 +217,17 @@ impl ResultFolder {
     }
 }
 
+/// Refuses a file where a folder for results should be.
+pub(super) fn refuse_file(folder: &Path) -> Result<(), Failure> {
+    match folder.exists() && !folder.is_dir() {
+        true => {
+            let what = "is a file (expected a folder for the results)";
+            Err(Failure::file(folder, what))
+        }
+        false => Ok(()),
+    }
+}
+
 /// Writes BIF: with names as they are, or with portable ones where BIF cannot hold them.
 fn bif(network: &NetworkFile) -> Result<Vec<u8>, WriteError> {
     let with = |portable_names| {
@@ -246,10 +252,10 @@ mod tests {
         let named = NamedDag::new(names, [("a", "b")]).unwrap();
         Made {
             json: json!({ "score": score }),
-            found: Arc::new(Found {
-                network: NetworkFile::Structure(named),
-                not_fitted: Some("a reason".to_owned()),
-            }),
+            found: Arc::new(Found::new(
+                NetworkFile::Structure(named),
+                Some("a reason".to_owned()),
+            )),
         }
     }
 

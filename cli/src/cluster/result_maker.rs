@@ -16,7 +16,7 @@ use rlbayes_coordinator::service::{MakeResult, SearchResult};
 use rlbayes_proto::MAX_RESULT_BYTES;
 use rlbayes_proto::convert::{check_network, network_to_wire};
 use serde_json::Value;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// The most probabilities of a network that is fitted: its message has room for them, 8 bytes each,
 /// and for [`MOST_NAME_BYTES`] of names.
@@ -40,6 +40,27 @@ pub(super) struct Found {
     pub(super) network: NetworkFile,
     /// Why it has none.
     pub(super) not_fitted: Option<String>,
+    /// As it is sent: many callers share it.
+    encoded: OnceLock<Bytes>,
+}
+
+impl Found {
+    /// Takes over a network.
+    pub(super) fn new(network: NetworkFile, not_fitted: Option<String>) -> Self {
+        Self {
+            network,
+            not_fitted,
+            encoded: OnceLock::new(),
+        }
+    }
+
+    fn encoded(&self) -> Bytes {
+        let encoded = self.encoded.get_or_init(|| {
+            let network = network_to_wire(&self.network);
+            Bytes::from(prost::Message::encode_to_vec(&network))
+        });
+        encoded.clone()
+    }
 }
 
 /// A result.
@@ -135,14 +156,11 @@ fn found(table: &Table, dag: &Dag) -> Found {
         false => fit(table, dag, 0.0).map_err(|error| error.to_string()),
     };
     match fitted {
-        Ok(network) => Found {
-            network: NetworkFile::Parametrised(network),
-            not_fitted: None,
-        },
-        Err(why) => Found {
-            network: NetworkFile::Structure(NamedDag::of(table.schema(), dag.clone())),
-            not_fitted: Some(why),
-        },
+        Ok(network) => Found::new(NetworkFile::Parametrised(network), None),
+        Err(why) => {
+            let named = NamedDag::of(table.schema(), dag.clone());
+            Found::new(NetworkFile::Structure(named), Some(why))
+        }
     }
 }
 
@@ -151,10 +169,9 @@ impl MakeResult for ResultMaker {
         let Some(made) = self.make(view)? else {
             return Ok(None);
         };
-        let network = network_to_wire(&made.found.network);
         Ok(Some(SearchResult {
             json: format!("{:#}\n", made.json),
-            network: Bytes::from(prost::Message::encode_to_vec(&network)),
+            network: made.found.encoded(),
             not_fitted: made.found.not_fitted.clone(),
         }))
     }

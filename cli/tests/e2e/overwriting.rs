@@ -193,6 +193,14 @@ fn what_cannot_hold_the_result_is_refused_before_the_work() {
             "expected a folder",
         ),
         ("certs edges.csv", "expected a folder"),
+        (
+            "coordinator --data survey.csv --state st.d --out edges.csv",
+            "expected a folder",
+        ),
+        (
+            "coordinator --data survey.csv --state st.d --address-file nodir/a.txt",
+            "there is no folder nodir",
+        ),
         ("learn survey.csv -o - --json", "standard output"),
         ("learn survey.csv -o - -o -", "standard output"),
     ] {
