@@ -34,7 +34,7 @@ pub struct TableError {
     pub path: PathBuf,
     /// What is wrong with it.
     #[source]
-    pub problem: LoadError,
+    pub problem: Box<LoadError>,
 }
 
 impl Table {
@@ -68,7 +68,7 @@ impl Table {
         let path = path.as_ref();
         let (table, report) = load_table(path, options).map_err(|problem| TableError {
             path: path.to_owned(),
-            problem,
+            problem: Box::new(problem),
         })?;
         Ok(Self::loaded(&table_name(path), table, report))
     }
@@ -80,7 +80,7 @@ impl Table {
     pub fn parse(name: &str, text: impl Read, options: &LoadOptions) -> Result<Self, TableError> {
         let (table, report) = parse_table(text, options).map_err(|problem| TableError {
             path: name.into(),
-            problem,
+            problem: Box::new(problem),
         })?;
         Ok(Self::loaded(name, table, report))
     }
@@ -93,7 +93,7 @@ impl Table {
         let path = path.as_ref();
         check_table(path, options).map_err(|problem| TableError {
             path: path.to_owned(),
-            problem,
+            problem: Box::new(problem),
         })
     }
 

@@ -70,7 +70,7 @@ fn each_table_is_read_as_expected() {
     let mut read = 0;
     for case in cases().iter().filter(|case| !case["expect"].is_null()) {
         let path = write_case(case, folder.path());
-        let ran = rlbayes(&arguments("check", &path, case, &["--json"]));
+        let ran = rlbayes(arguments("check", &path, case, &["--json"]));
         assert_eq!(ran.code, Some(0), "{} {ran:?}", case["name"]);
         let output: Value = serde_json::from_str(&ran.stdout).unwrap();
         assert_eq!(
@@ -97,7 +97,7 @@ fn each_table_that_cannot_be_used_has_its_sentence() {
     let mut refused = 0;
     for case in cases().iter().filter(|case| !case["refused"].is_null()) {
         let path = write_case(case, folder.path());
-        let ran = rlbayes(&arguments("learn", &path, case, &["--time", "1s"]));
+        let ran = rlbayes(arguments("learn", &path, case, &["--time", "1s"]));
         assert_eq!(ran.code, Some(2), "{} {ran:?}", case["name"]);
         let sentence = case["refused"].as_str().unwrap();
         let last = ran.stderr.lines().last().unwrap();
