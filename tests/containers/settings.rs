@@ -22,13 +22,20 @@ const NOT_OF_COORDINATOR: [(&str, &str); 8] = [
 ];
 
 /// The same of workers.
-const NOT_OF_WORKER: [(&str, &str); 12] = [
+const NOT_OF_WORKER: [(&str, &str); 19] = [
     ("COORDINATOR_FILE", "they have the service's name"),
     ("WHEN_DONE", "it follows from the restart policy"),
     ("NAME", "it would be the same for all"),
     ("DATA", "they fetch the table"),
     ("SCHEMA", "they fetch the table"),
+    ("DROP", "they fetch the table"),
+    ("COLUMNS", "they fetch the table"),
     ("BINS", "they fetch the table"),
+    ("SEPARATOR", "they fetch the table"),
+    ("DECIMAL", "they fetch the table"),
+    ("COMMENT", "they fetch the table"),
+    ("ENCODING", "they fetch the table"),
+    ("NO_HEADER", "they fetch the table"),
     ("MISSING", "they fetch the table"),
     ("MISSING_MARKER", "they fetch the table"),
     ("TLS_CERT", "compose.tls.yaml"),
