@@ -163,10 +163,10 @@ mod tests {
                 let expected = Search::with(&table, settings.clone()).run().unwrap();
                 let request = SearchRequest::new(&table, &settings).unwrap();
                 let found = search(&request, &StopHandle::default()).unwrap();
-                assert_eq!(found.score, expected.best().score);
+                assert_eq!(found.score, expected.found().best.score);
                 assert_eq!(
                     found.structure.class_key(),
-                    expected.best().structure.class_key()
+                    expected.found().best.structure.class_key()
                 );
                 assert!(found.finished);
             }
