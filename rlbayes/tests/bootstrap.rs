@@ -171,6 +171,19 @@ fn settings_out_of_range_are_refused_before_the_work() {
     refused(&|settings| settings.search.score = Score::Bdeu { ess: -1.0 });
 }
 
+#[test]
+fn threads_that_do_not_fit_into_the_memory_are_not_started() {
+    let mut settings = BootstrapSettings::default();
+    settings.search.threads = Some(64);
+    settings.search.memory = Some(200 << 20);
+    let table = asia();
+    let tight = Bootstrap::with(&table, settings.clone()).request().unwrap();
+    assert!((1..=8).contains(&tight.threads()), "{}", tight.threads());
+    settings.search.memory = Some(64 << 30);
+    let roomy = Bootstrap::with(&table, settings).request().unwrap();
+    assert_eq!(roomy.threads(), 64);
+}
+
 /// Trap 1: evaluations that do not suffice for the first climb would give networks without edges, and
 /// support 0 everywhere.
 #[test]
