@@ -65,6 +65,11 @@ impl ScoreArgs {
 /// Reads a structure over the variables of a table; variables that the file lacks are isolated.
 pub(crate) fn read_structure(path: &Path, table: &Table) -> Result<Dag, Failure> {
     let network = Network::read(path).map_err(Failure::input)?;
+    placed(path, &network, table)
+}
+
+/// Puts a network's structure over the variables of a table.
+pub(crate) fn placed(path: &Path, network: &Network, table: &Table) -> Result<Dag, Failure> {
     network.placed_on(table).map_err(|name| {
         Failure::file(
             path,

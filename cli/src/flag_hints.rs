@@ -37,6 +37,9 @@ impl FlagHint for LoadError {
                 "use --missing drop-rows to leave such rows out, --drop COLUMN, or --missing-marker \
                  TEXT to name what means missing instead, if one of these is a state",
             ),
+            Self::Ragged {
+                is_comment: true, ..
+            } => Some("use --comment # if such lines are comments"),
             Self::OneColumn { .. } => Some("use --separator CHARACTER"),
             Self::DuplicateName { .. } => Some("use --no-header if the first row has no names"),
             Self::Several { .. } => Some("rlbayes check lists them all"),

@@ -34,8 +34,7 @@ pub(crate) struct LoglikCommand {
 
 pub(crate) fn loglik(args: &LoglikCommand) -> Result<(), Failure> {
     let messages = Messages::new(args.json);
-    let network = Network::read(&args.network).map_err(Failure::input)?;
-    let table = args.table.load_for(&args.data, &network, |warning| {
+    let (table, network) = args.table.load_for(&args.data, &args.network, |warning| {
         messages.warn(&args.data, warning);
     })?;
     let found = network.log_likelihood(&table);
@@ -178,8 +177,7 @@ pub(crate) struct PredictCommand {
 
 pub(crate) fn predict(args: &PredictCommand) -> Result<(), Failure> {
     let messages = Messages::new(args.json);
-    let network = Network::read(&args.network).map_err(Failure::input)?;
-    let table = args.table.load_for(&args.data, &network, |warning| {
+    let (table, network) = args.table.load_for(&args.data, &args.network, |warning| {
         messages.warn(&args.data, warning);
     })?;
     let found = network.predict(&table, &args.target);

@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::flag_hints::FlagHint;
 use clap::Args;
 use rlbayes::{
-    BinRules, DecimalMark, DeclaredSchema, Delimiter, Encoding, LoadOptions, LoadReport,
+    BinRules, DecimalMark, DeclaredSchema, Delimiter, Encoding, LoadError, LoadOptions, LoadReport,
     MissingPolicy, Network, Table,
 };
 use rlbayes_common::io::parse_name_lists;
@@ -93,22 +93,29 @@ impl TableArgs {
         read(path, &self.options()?, warn)
     }
 
-    /// Reads a table for a network: columns that the network has take its states, and its cut points
-    /// where these are labels of intervals, unless a schema says otherwise. A state that the network
-    /// does not have is an error with row and column.
+    /// Reads a network and a table for it: columns that the network has take its states, and its cut
+    /// points where these are labels of intervals, unless a schema says otherwise. A state that the
+    /// network does not have is an error with row and column.
     pub(crate) fn load_for(
         &self,
         path: &Path,
-        network: &Network,
+        network: &Path,
         warn: impl FnMut(String),
-    ) -> Result<Table, Failure> {
+    ) -> Result<(Table, Network), Failure> {
         let mut options = self.options()?;
+        let network =
+            Network::read(network).map_err(|error| match Table::check(path, &options) {
+                Err(refused) if matches!(*refused.problem, LoadError::IsNetwork(_)) => {
+                    Failure::input(format!("{refused} (are the two files swapped?)"))
+                }
+                _ => Failure::input(error),
+            })?;
         if options.schema.is_none()
             && let NetworkFile::Parametrised(network) = network.file()
         {
             options.schema = Some(DeclaredSchema::from(network.schema().as_ref().clone()));
         }
-        read(path, &options, warn)
+        Ok((read(path, &options, warn)?, network))
     }
 }
 

@@ -1,6 +1,6 @@
 //! The small commands around a network: score, compare, sample, fit, convert.
 
-use crate::args::{NameArgs, ScoreArgs, ShownAs, read_structure, shorten};
+use crate::args::{NameArgs, ScoreArgs, ShownAs, placed, shorten};
 use crate::failure::Failure;
 use crate::file_roles::FileRoles;
 use crate::output::{FormatArgs, OutputOptions};
@@ -11,7 +11,7 @@ use crate::target::Target;
 use crate::terminal::{Messages, print, print_json};
 use crate::units::counted;
 use clap::Args;
-use rlbayes::Network;
+use rlbayes::{Network, Table};
 use rlbayes_common::data::{sample, write_csv};
 use rlbayes_common::fit::fit;
 use rlbayes_common::graph::Cpdag;
@@ -51,10 +51,12 @@ pub(crate) struct ScoreCommand {
 
 pub(crate) fn score(args: &ScoreCommand) -> Result<(), Failure> {
     let messages = Messages::new(args.json);
-    let table = args
-        .table
-        .load(&args.data, |warning| messages.warn(&args.data, warning))?;
-    let dag = read_structure(&args.network, &table)?;
+    let (table, network) = args.table.load_for(&args.data, &args.network, |warning| {
+        messages.warn(&args.data, warning);
+    })?;
+    // The structure is scored, the same whatever file it stands in: states that no row has do not count.
+    let table = Table::from_data(table.name(), table.data().occurring());
+    let dag = placed(&args.network, &network, &table)?;
     let scorer = Scorer::new(Arc::clone(table.data()), args.score.spec()?);
     let mut scratch = Scratch::default();
     let parts: Vec<f64> = NodeIdx::all(dag.nodes())
@@ -264,10 +266,10 @@ pub(crate) fn fit_network(args: &FitCommand) -> Result<(), Failure> {
         .check()?;
     let output = args.format.output(&args.output, Format::Bif)?;
     let output = output.holding_probabilities()?;
-    let table = args
-        .table
-        .load(&args.data, |warning| messages.warn(&args.data, warning))?;
-    let dag = read_structure(&args.network, &table)?;
+    let (table, network) = args.table.load_for(&args.data, &args.network, |warning| {
+        messages.warn(&args.data, warning);
+    })?;
+    let dag = placed(&args.network, &network, &table)?;
     let alpha = match args.alpha {
         Alpha::Number(alpha) => alpha,
         Alpha::Auto => {

@@ -1,7 +1,7 @@
 //! The discrete table that everything is counted from: column-major, one byte per cell, built once
 //! and then read-only.
 
-use super::schema::Schema;
+use super::schema::{Schema, Variable};
 use crate::ids::NodeIdx;
 use std::sync::Arc;
 use thiserror::Error;
@@ -114,6 +114,48 @@ impl Table {
         })
     }
 
+    /// Returns the table with the states that occur in it, in their order.
+    #[must_use]
+    pub fn occurring(&self) -> Self {
+        let mut variables = Vec::with_capacity(self.nodes());
+        let mut columns = Vec::with_capacity(self.nodes());
+        for (variable, column) in self.schema.variables().iter().zip(&self.columns) {
+            let mut occurs = [false; Variable::MAX_STATES];
+            for &cell in column {
+                occurs[usize::from(cell)] = true;
+            }
+            let mut new_codes = [0; Variable::MAX_STATES];
+            let mut states = Vec::new();
+            let mut next = 0u8;
+            for (old, state) in variable
+                .states()
+                .iter()
+                .enumerate()
+                .filter(|(old, _)| occurs[*old])
+            {
+                new_codes[old] = next;
+                next = next.wrapping_add(1);
+                states.push(state.clone());
+            }
+            // Some of the states of a variable, in order.
+            let fewer = Variable::in_order(variable.name(), states);
+            variables.push(fewer.unwrap_or_else(|_| variable.clone()));
+            columns.push(
+                column
+                    .iter()
+                    .map(|&cell| new_codes[usize::from(cell)])
+                    .collect(),
+            );
+        }
+        match Schema::new(variables)
+            .map_err(|_| ())
+            .and_then(|schema| Self::new(schema, columns).map_err(|_| ()))
+        {
+            Ok(table) => table,
+            Err(()) => self.clone(),
+        }
+    }
+
     /// Returns the variables.
     #[must_use]
     pub fn schema(&self) -> &Arc<Schema> {
@@ -169,5 +211,25 @@ impl Table {
             text(column);
         }
         *hasher.finalize().as_bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn states_that_no_row_has_are_left_out() {
+        let states = ["low", "mid", "high"].map(String::from).to_vec();
+        let level = Variable::in_order("level", states).unwrap();
+        let schema = Schema::new(vec![level]).unwrap();
+        let table = Table::new(schema, vec![vec![2, 0, 2]]).unwrap();
+        let fewer = table.occurring();
+        assert_eq!(
+            fewer.schema().variable(NodeIdx::new(0)).states(),
+            ["low", "high"]
+        );
+        assert_eq!(fewer.column(NodeIdx::new(0)), [1, 0, 1]);
+        assert_eq!(fewer.occurring(), fewer);
     }
 }

@@ -172,7 +172,11 @@ type Piece = Result<(Vec<Cells>, usize), SplitError>;
 /// Why a block cannot be split.
 enum SplitError {
     Record(RecordError),
-    Ragged { row: u64, found: usize },
+    Ragged {
+        row: u64,
+        found: usize,
+        is_comment: bool,
+    },
 }
 
 impl Columns {
@@ -203,10 +207,16 @@ impl Columns {
     fn append(&mut self, piece: Piece) -> Result<(), LoadError> {
         let (cells, rows) = piece.map_err(|error| match error {
             SplitError::Record(error) => record_error(error, &self.names),
-            SplitError::Ragged { row, found } => LoadError::Ragged {
+            SplitError::Ragged {
+                row,
+                found,
+                is_comment,
+            } => LoadError::Ragged {
                 row,
                 found,
                 expected: self.names.len(),
+                is_comment: is_comment
+                    || self.names.first().is_some_and(|name| name.starts_with('#')),
             },
         })?;
         self.rows += rows;
@@ -260,6 +270,10 @@ fn split_block(
             return Err(SplitError::Ragged {
                 row: record.line(),
                 found: record.len(),
+                is_comment: record
+                    .cells()
+                    .next()
+                    .is_some_and(|cell| cell.starts_with(b"#")),
             });
         }
         for (cell, column) in record.cells().zip(&mut columns) {

@@ -81,6 +81,8 @@ pub enum LoadError {
         found: usize,
         /// How many the header has.
         expected: usize,
+        /// It, or the header, looks like a comment.
+        is_comment: bool,
     },
     /// A row has more cells than there can be variables.
     #[error("row {row} has more than {max} cells; at most {max} columns are possible", max = NodeIdx::MAX_NODES)]
