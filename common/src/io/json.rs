@@ -28,9 +28,8 @@ pub(super) fn read(text: &str) -> Result<Document, ReadError> {
         }
         (None | Some(Value::Null), None | Some(Value::Null)) => NetworkFile::Structure(named),
         (states, probabilities) => {
-            let odd = [states, probabilities].into_iter().flatten();
-            let mut odd = odd;
-            let odd = odd.find(|&value| !value.is_object()).cloned();
+            let mut odd = [states, probabilities].into_iter().flatten();
+            let odd = odd.find(|value| !value.is_object()).cloned();
             return Err(wrong(
                 "both `states` and `probabilities` as objects by node, or neither",
                 &odd.unwrap_or_default(),
