@@ -78,11 +78,17 @@ pub fn draw_support(picture: &SupportPicture<'_>) -> Result<String, WriteError> 
     }
     for (pair, path) in pairs.iter().zip(&drawing.paths) {
         if let Some((x, y)) = middle(path) {
-            text += &format!(
-                "<text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\" font-size=\"10\" fill=\"#111111\" stroke=\"white\" stroke-width=\"3\" paint-order=\"stroke\">{:.2}</text>\n",
-                y + 3.5,
-                pair.strength()
-            );
+            // Not every program knows `paint-order`: what keeps the line away is drawn first.
+            for look in [
+                "fill=\"white\" stroke=\"white\" stroke-width=\"3\"",
+                "fill=\"#111111\"",
+            ] {
+                text += &format!(
+                    "<text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\" font-size=\"10\" {look}>{:.2}</text>\n",
+                    y + 3.5,
+                    pair.strength()
+                );
+            }
         }
     }
     text += &distribution(table, picture.threshold, plot_top);
