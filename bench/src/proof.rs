@@ -294,7 +294,7 @@ fn cells(name: &str, table: &Table, run: &Run, within: Option<f64>) -> Vec<Strin
         proof.nodes().to_string(),
         format!("{:.2}", run.cpu),
         within.map_or_else(String::new, |within| within.to_string()),
-        run.peak.map_or_else(String::new, |bytes| show_bytes(bytes)),
+        run.peak.map_or_else(String::new, show_bytes),
         result,
     ]
 }

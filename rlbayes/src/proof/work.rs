@@ -168,7 +168,10 @@ impl<'a> Work<'a> {
                 variables: listing.listed(),
                 evaluations: listing.evaluations(),
             });
-            if listing.rules_out_little() && self.few_enough_for_all() && self.by_subsets(proof) {
+            if listing.evaluations() > self.many_of_all()
+                && self.few_enough_for_all()
+                && self.by_subsets(proof)
+            {
                 return None;
             }
         }
@@ -179,7 +182,7 @@ impl<'a> Work<'a> {
     /// Tells whether the next size can be listed in the time left, from how long the last two took:
     /// what they grew by, the next one may grow by too, though most often it is less.
     fn is_in_reach(&self, [before, last]: [Duration; 2]) -> bool {
-        const DOUBT: f64 = 1.5;
+        const DOUBT: f64 = 2.0;
         let Some(time) = self.time else { return true };
         let left = time
             .mul_f64(self.listing)
@@ -246,6 +249,14 @@ impl<'a> Work<'a> {
             turn *= NEXT_TURN;
         }
         Some(lists)
+    }
+
+    /// Returns how many of all families are so many that the rules rule out little.
+    fn many_of_all(&self) -> u64 {
+        let nodes = self.prover.table().nodes();
+        let others = u32::try_from(nodes.saturating_sub(1)).unwrap_or(u32::MAX);
+        let all = 1_u64.checked_shl(others).unwrap_or(u64::MAX);
+        all.saturating_mul(nodes as u64) / 8
     }
 
     /// Returns whether scoring every family is within reach.
