@@ -203,25 +203,6 @@ impl<'p> Listing<'p> {
         self.children.iter().filter(|child| child.is_listed).count()
     }
 
-    /// Returns whether most sets of the size listed last had to be scored, so that nothing is gained
-    /// by listing.
-    #[must_use]
-    pub fn rules_out_little(&self) -> bool {
-        let kept = self.children.iter().map(|child| child.open.sets.len());
-        let all = self.children.iter().map(|child| {
-            let choices = (0..self.members).map(|chosen| {
-                let (left, chosen) = (
-                    child.addable.len() - chosen.min(child.addable.len()),
-                    chosen + 1,
-                );
-                ratio(left, chosen)
-            });
-            choices.product::<f64>()
-        });
-        let (kept, all) = (kept.sum::<usize>(), all.sum::<f64>());
-        self.members >= 3 && ratio(kept, 1) > all / 2.0
-    }
-
     /// Returns how many sets were scored.
     #[must_use]
     pub fn evaluations(&self) -> u64 {
@@ -593,11 +574,6 @@ impl<'p> Listing<'p> {
         nodes.sort_unstable();
         nodes
     }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "numbers of sets, about")]
-fn ratio(number: usize, of: usize) -> f64 {
-    number as f64 / of as f64
 }
 
 /// Does pieces of work; the results are in the order of their numbers.

@@ -157,18 +157,22 @@ impl<'a> Work<'a> {
         let do_pieces = |number: usize, work: &(dyn Fn(usize) + Sync)| {
             in_parallel(self.threads, (0..number).collect(), work);
         };
-        let mut times = [Duration::ZERO; 2];
-        while !listing.is_complete() && self.is_in_reach(times) {
+        let (mut took, mut scored) = (Duration::ZERO, [0, 0, listing.evaluations()]);
+        while !listing.is_complete() && self.is_in_reach(took, scored) {
             let began = Instant::now();
             if !listing.next_size(self.memory / 4, &do_pieces, &goes_on) {
                 break;
             }
-            times = [times[1], began.elapsed()];
+            took = began.elapsed();
+            scored = [scored[1], scored[2], listing.evaluations()];
             show(&ProofProgress::Listing {
                 variables: listing.listed(),
                 evaluations: listing.evaluations(),
             });
-            if listing.rules_out_little() && self.few_enough_for_all() && self.by_subsets(proof) {
+            if listing.evaluations() > self.many_of_all()
+                && self.few_enough_for_all()
+                && self.by_subsets(proof)
+            {
                 return None;
             }
         }
@@ -176,16 +180,19 @@ impl<'a> Work<'a> {
         Some(listing.into_candidates())
     }
 
-    /// Tells whether the next size can be listed in the time left, from how long the last two took:
-    /// what they grew by, the next one may grow by too, though most often it is less.
-    fn is_in_reach(&self, [before, last]: [Duration; 2]) -> bool {
-        const DOUBT: f64 = 1.5;
+    /// Tells whether the next size can be listed in the time left, from how long the last one took
+    /// and how many sets were scored up to each of the last three. Sizes grow by less each time, so
+    /// this errs on the long side.
+    fn is_in_reach(&self, took: Duration, scored: [u64; 3]) -> bool {
+        const DOUBT: f64 = 2.0;
         let Some(time) = self.time else { return true };
         let left = time
             .mul_f64(self.listing)
             .saturating_sub(self.began.elapsed());
-        let (before, last) = (before.as_secs_f64(), last.as_secs_f64());
-        before <= 0.0 || last * last / before <= DOUBT * left.as_secs_f64()
+        let (before, last) = (scored[1] - scored[0], scored[2] - scored[1]);
+        #[expect(clippy::cast_precision_loss, reason = "an estimate")]
+        let growth = last as f64 / before.max(1) as f64;
+        took.as_secs_f64() * growth <= DOUBT * left.as_secs_f64()
     }
 
     /// Lists the parent sets of each variable by itself; none if the proof is done by other means.
@@ -246,6 +253,14 @@ impl<'a> Work<'a> {
             turn *= NEXT_TURN;
         }
         Some(lists)
+    }
+
+    /// Returns how many of all families are so many that the rules rule out little.
+    fn many_of_all(&self) -> u64 {
+        let nodes = self.prover.table().nodes();
+        let others = u32::try_from(nodes.saturating_sub(1)).unwrap_or(u32::MAX);
+        let all = 1_u64.checked_shl(others).unwrap_or(u64::MAX);
+        all.saturating_mul(nodes as u64) / 8
     }
 
     /// Returns whether scoring every family is within reach.
