@@ -4,6 +4,7 @@ use crate::failure::Failure;
 use crate::file_roles::FileRoles;
 use crate::support_files::SupportFile;
 use crate::support_report::edge_table;
+use crate::target::Target;
 use crate::terminal::{Messages, print, print_json};
 use clap::Args;
 use rlbayes::{Network, SupportTable};
@@ -90,12 +91,17 @@ pub(crate) fn run(args: &AverageCommand) -> Result<(), Failure> {
         return print_json(&as_json(&table));
     }
     let networks = table.tally().networks();
-    print(&format!(
+    let text = format!(
         "{networks} networks, L1 threshold {:.2}\n{}",
         table.l1_threshold(),
         edge_table(&table)
-    ))?;
+    );
     let messages = Messages::new(false);
+    // Standard output may be a result's.
+    match files.iter().any(|file| *file.target() == Target::Stdout) {
+        true => messages.line(text.trim_end()),
+        false => print(&text)?,
+    }
     for file in &files {
         messages.line(&format!("  written      {}", file.target()));
     }

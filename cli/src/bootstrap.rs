@@ -147,7 +147,14 @@ pub(crate) fn run(args: &BootstrapCommand, stop: &StopHandle) -> Result<(), Fail
             args.replicates.keep_networks,
         ))?;
     } else if !args.quiet {
-        print(&report(&support))?;
+        // Standard output may be a result's.
+        match outputs
+            .iter()
+            .any(|output| *output.target() == Target::Stdout)
+        {
+            true => messages.line(report(&support).trim_end()),
+            false => print(&report(&support))?,
+        }
         for output in &outputs {
             messages.line(&format!("  written      {}", output.target()));
         }

@@ -266,8 +266,8 @@ fn finish(
             };
             text += &format!("  state        {}{hint}\n", folder.display());
         }
-        // Standard output is the script's if it asked for JSON.
-        match args.json {
+        // Standard output is the script's if it asked for JSON, or the network's.
+        match args.json || outputs.iter().any(Output::is_stdout) {
             true => messages.line(text.trim_end()),
             false => print(&text)?,
         }

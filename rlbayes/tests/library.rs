@@ -310,8 +310,10 @@ fn a_learned_network_is_sampled_and_compared() {
 #[test]
 fn tables_of_nothing_end_by_themselves() {
     let table = |text: &str| Table::parse("small", text.as_bytes(), &Default::default()).unwrap();
-    let one = table("a\n0\n1\n0\n1\n");
+    let one = table("a,b\n0,x\n1,x\n0,x\n1,x\n");
     let constant = table("a,b\n0,1\n0,1\n0,1\n");
+    let alone = Table::parse("one", "a\n0\n1\n0\n1\n".as_bytes(), &Default::default());
+    assert!(alone.unwrap_err().to_string().contains("one column"));
     let two = table("a,b\n0,1\n1,0\n0,0\n1,1\n");
     for algorithm in Algorithm::defaults() {
         for (table, forbid) in [(&one, false), (&constant, false), (&two, true)] {

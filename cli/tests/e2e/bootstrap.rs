@@ -244,7 +244,7 @@ fn what_cannot_be_done_is_refused_before_the_work() {
             "--replicate-evaluations",
         ),
         (vec!["bootstrap", &table, "--threads", "0"], "--threads"),
-        (vec!["bootstrap", &table, "-o", &table], "is an input"),
+        (vec!["bootstrap", &table, "-o", &table], "is the table"),
         (
             vec!["bootstrap", andes, "-o", svg.to_str().unwrap()],
             "at most 150 nodes",

@@ -69,7 +69,7 @@ fn rows_held_out_are_judged_by_the_networks_own_probabilities() {
     let odd = write(folder.path(), "odd.csv", "a,b\nno,no\nno,no\nmabye,no\n");
     let ran = rlbayes(["loglik", odd.to_str().unwrap(), model]);
     assert_eq!(ran.code, Some(2), "{ran:?}");
-    for part in ["odd.csv", "row 3", "\"a\"", "\"mabye\"", "no, yes"] {
+    for part in ["odd.csv", "row 4", "\"a\"", "\"mabye\"", "no, yes"] {
         assert!(ran.stderr.contains(part), "{part}: {ran:?}");
     }
     let lacking = write(folder.path(), "lacking.csv", "a,c\nno,1\nyes,2\n");

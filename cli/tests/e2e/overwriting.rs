@@ -267,9 +267,13 @@ fn a_dash_is_standard_output() {
     let printed = |args: &[&str]| rlbayes(args).ok().stdout;
     let learned = printed(&[&["learn", asia, "-o", "-"], &budget[..]].concat());
     assert!(learned.starts_with("network "), "{learned}");
+    assert!(
+        learned.ends_with("}\n"),
+        "nothing else is printed: {learned}"
+    );
     let quiet = ["--quiet", "--format", "CSV"];
     let edges = printed(&[&["learn", asia, "-o", "-"], &budget[..], &quiet].concat());
-    assert!(edges.starts_with("from,to\n"), "{edges}");
+    assert!(edges.starts_with("from,to,directed\n"), "{edges}");
     let fitted = printed(&["fit", asia, net, "-o", "-", "--format", "xml"]);
     assert!(fitted.starts_with("<?xml"), "{fitted}");
     let converted = printed(&["convert", net, "-", "--format", "txt"]);

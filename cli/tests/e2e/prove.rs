@@ -230,7 +230,10 @@ fn a_coordinator_that_proves_ends_the_search() {
         .arg(path("address"));
     let worker = Running::of(worker);
     let ended = coordinator.wait(SOON).ok();
-    assert!(ended.stderr.contains("stopped by proven"), "{ended:?}");
+    assert!(
+        ended.stderr.contains("proven that none scores higher"),
+        "{ended:?}"
+    );
     worker.wait(SOON).ok();
     let json = std::fs::read(path("out").join("asia_n1000_s1.json")).unwrap();
     let json: serde_json::Value = serde_json::from_slice(&json).unwrap();

@@ -76,7 +76,8 @@ fn names_are_taken_in_any_case_and_switches_by_any_word() {
         let ran = Running::with_settings(command, &[("RLBAYES_QUIET", value)])
             .wait(SOON)
             .ok();
-        assert_eq!(ran.stderr.is_empty(), is_quiet, "{value}: {ran:?}");
+        assert_eq!(ran.stdout.is_empty(), is_quiet, "{value}: {ran:?}");
+        assert_eq!(ran.stderr, "", "{value}");
     }
 }
 
@@ -109,7 +110,7 @@ fn a_flag_without_effect_is_a_warning_and_one_in_the_environment_is_not() {
 #[test]
 fn one_is_singular_and_an_end_has_a_reason() {
     let asia = asia();
-    let args = ["learn", &asia, "--search", "hc", "--threads", "1"];
+    let args = ["learn", &asia, "--search", "hc", "--threads", "1", "-v"];
     let ran = rlbayes(args).ok();
     let told = format!("{}{}", ran.stderr, ran.stdout);
     assert!(told.contains("1 chain on 1 thread"), "{told}");

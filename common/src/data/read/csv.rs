@@ -137,7 +137,8 @@ fn read_names(
     let (position, line) = (records.position(), records.line());
     block.text.drain(..position);
     block.line = line;
-    if rows_have_cells(&block, delimiter, names.len() + 1) {
+    let is_comment = names.first().is_some_and(|name| name.starts_with('#'));
+    if !is_comment && rows_have_cells(&block, delimiter, names.len() + 1) {
         // R's write.table gives no name to the column of row names.
         names.insert(0, String::new());
     }

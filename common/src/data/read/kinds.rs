@@ -225,7 +225,7 @@ impl Study {
         }
         self.kind = if cells == 0 {
             ColumnKind::Empty
-        } else if self.distinct == 1 {
+        } else if texts.len() == 1 {
             ColumnKind::Constant
         } else if self.is_numeric {
             self.kind_of_numbers(column, &numbers, cells)
