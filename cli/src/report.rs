@@ -3,7 +3,7 @@
 use crate::edge_lines::{EDGES_SHOWN, edge_lines};
 use crate::units::{counted, show_count, show_time};
 use rlbayes::coordination::View;
-use rlbayes::{Algorithm, Found, Outcome, SearchRequest, StoppedBy};
+use rlbayes::{Algorithm, ColumnUse, Found, LoadReport, Outcome, SearchRequest, StoppedBy};
 use rlbayes_common::graph::Dag;
 use rlbayes_common::ids::NodeIdx;
 use rlbayes_common::metrics::{StructureMetrics, compare};
@@ -74,11 +74,26 @@ pub(crate) fn as_json(
             "made_current": counters.seeds.made_current,
         },
     });
+    if let Some(report) = request.table().report() {
+        let binned = report.binned();
+        let binned = binned.map(|column| (column.name.clone(), json!(column.cut_points)));
+        result["binned"] = binned.collect::<serde_json::Map<_, _>>().into();
+        result["left_out"] = left_out(report).into();
+    }
     if let Some(comparison) = comparison {
         result["metrics"] = metrics_json(&comparison.metrics);
         result["metrics"]["truth_score"] = json!(comparison.truth_score.value());
     }
     result
+}
+
+/// Returns the names of the columns that are not in the search.
+fn left_out(report: &LoadReport) -> Vec<&str> {
+    let columns = report.columns.iter();
+    columns
+        .filter(|column| matches!(column.used, ColumnUse::LeftOut(_)))
+        .map(|column| column.name.as_str())
+        .collect()
 }
 
 /// The figures of a comparison, by the names that scripts rely on.

@@ -202,3 +202,65 @@ fn a_schema_reads_other_tables_alike() {
         "{ran:?}"
     );
 }
+
+#[test]
+fn what_became_of_columns_is_in_the_result() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows: String = (0..80)
+        .map(|i| format!("{},{},{}\n", i + 1, f64::from(i * 7 % 80) / 2.0, i % 2))
+        .collect();
+    let path = folder.path().join("t.csv");
+    fs::write(&path, format!("id,height,smoker\n{rows}")).unwrap();
+    let path = path.to_str().unwrap();
+    let flags = [
+        "--bins",
+        "quantile:4",
+        "--evaluations",
+        "500",
+        "--threads",
+        "1",
+        "--json",
+    ];
+    let ran = rlbayes([&["learn", path][..], &flags].concat());
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let result: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let cuts = serde_json::json!({ "height": [9.5, 19.5, 29.5] });
+    assert_eq!(result["binned"], cuts);
+    assert_eq!(result["left_out"], serde_json::json!(["id"]));
+    assert!(
+        ran.stderr
+            .contains("cut into 4 intervals at 9.5, 19.5, 29.5"),
+        "{ran:?}"
+    );
+    // The network carries the cut points: new rows are cut alike.
+    let net = folder.path().join("net.bif");
+    let net = net.to_str().unwrap();
+    let flags = [
+        "--bins",
+        "quantile:4",
+        "--evaluations",
+        "500",
+        "--threads",
+        "1",
+        "-o",
+        net,
+    ];
+    assert_eq!(
+        rlbayes([&["learn", path][..], &flags].concat()).code,
+        Some(0)
+    );
+    let new = folder.path().join("new.csv");
+    fs::write(&new, "height,smoker\n-5,0\n9.6,1\n100,0\n").unwrap();
+    let new = new.to_str().unwrap();
+    let refitted = folder.path().join("refitted.json");
+    let ran = rlbayes(["fit", new, net, "-o", refitted.to_str().unwrap()]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let fitted: Value = serde_json::from_slice(&fs::read(refitted).unwrap()).unwrap();
+    assert_eq!(fitted["states"]["height"].as_array().unwrap().len(), 4);
+    let ran = rlbayes(["loglik", new, net, "--json"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    // The two files are told apart if they are swapped.
+    let ran = rlbayes(["score", net, new]);
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(ran.stderr.contains("swapped"), "{ran:?}");
+}
