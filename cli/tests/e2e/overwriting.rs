@@ -279,9 +279,12 @@ fn a_dash_is_standard_output() {
     let converted = printed(&["convert", net, "-", "--format", "txt"]);
     assert!(converted.starts_with("[asia]"), "{converted}");
     assert!(printed(&["convert", net, "-"]).starts_with("network "));
-    let edges = write(folder.path(), "edges.csv", "from,to\na,b\n");
+    let edges = write(folder.path(), "edges.csv", "from,to,directed\na,b,true\n");
     let converted = printed(&["convert", edges.to_str().unwrap(), "-"]);
-    assert!(converted.starts_with("from,to\na,b\n"), "{converted}");
+    assert!(
+        converted.starts_with("from,to,directed\na,b,true\n"),
+        "{converted}"
+    );
     let rows = printed(&["sample", net, "--rows", "3", "-o", "-"]);
     assert_eq!(rows.lines().count(), 4, "{rows}");
     let report = rlbayes(["prove", asia, net, "-o", "-", "--time", "5s"]).ok();
