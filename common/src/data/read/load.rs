@@ -138,6 +138,9 @@ fn plan_of_source(
         Content::Network(what) => return Err(LoadError::IsNetwork(what)),
         Content::Foreign(foreign) => return Err(FormatError::from(foreign).into()),
     };
+    let mut raw = raw;
+    // pandas stores row numbers last; here they stand first, as in text.
+    raw.columns.sort_by_key(|column| !column.name.is_empty());
     let mut plan = Plan::new(raw, options)?;
     plan.report.format = format;
     Ok(plan)

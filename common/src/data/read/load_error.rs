@@ -139,7 +139,7 @@ pub enum LoadError {
         of: usize,
     },
     /// The file is a network.
-    #[error("it is {0}; expected a table")]
+    #[error("it is a network ({0}); expected a table")]
     IsNetwork(&'static str),
     /// Several columns cannot be used.
     #[error("{first} (and {more} more {})", if *.more == 1 { "problem" } else { "problems" })]

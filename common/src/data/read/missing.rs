@@ -16,7 +16,7 @@ pub const MISSING_MARKERS: &[&str] = &[
 pub(crate) const AMBIGUOUS_MARKER: &str = "None";
 
 /// Texts that some people mean as missing and others as a state.
-const DOUBTFUL_MARKERS: &[&str] = &["-", "--", ".", "unknown", "missing", "n.a.", "na", "none"];
+const DOUBTFUL_MARKERS: &[&str] = &["-", "--", ".", "unknown", "missing", "n.a.", "na"];
 
 /// What happens to rows with a missing cell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -95,8 +95,9 @@ impl<'a> MissingMarkers<'a> {
 
     /// Returns whether a text may be meant as missing, so that a person should look.
     pub(crate) fn is_doubtful(&self, text: &str) -> bool {
-        let text = text.to_lowercase();
-        self.named.is_none() && DOUBTFUL_MARKERS.contains(&text.as_str())
+        let lower = text.to_lowercase();
+        let is_doubtful = text == AMBIGUOUS_MARKER || DOUBTFUL_MARKERS.contains(&lower.as_str());
+        self.named.is_none() && is_doubtful
     }
 }
 
@@ -125,6 +126,7 @@ mod tests {
             assert!(!usual.has(text.as_bytes()), "{text}");
         }
         assert!(usual.is_doubtful("Unknown") && !usual.is_doubtful("no"));
+        assert!(usual.is_doubtful("None") && !usual.is_doubtful("none"));
         let texts = ["-".to_string()];
         let named = MissingMarkers::new(Some(&texts));
         assert!(named.has(b"-") && !named.has(b"") && !named.has(b"NA"));
