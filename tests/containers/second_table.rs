@@ -1,8 +1,9 @@
 //! One project, several tables: each is a search of its own on the same volumes, and nothing of an
 //! earlier one is lost.
 
-use crate::docker::{docker, in_project, log};
+use crate::docker::{SOON, docker, in_project, log};
 use crate::project::{Compose, Project};
+use rlbayes_tests::wait_until;
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -64,7 +65,13 @@ fn a_survey_with_any_names_is_fetched_and_a_second_table_needs_no_other_volumes(
         let text = docker(&args);
         assert!(text.contains("smoke"), "{format}: {text}");
     }
-    let kept = in_out(&project, "survey.json");
+    // A thread of its own writes the files: the last of them follows the end of the search.
+    let mut kept = String::new();
+    wait_until("the files are those of the end", SOON, || {
+        kept = in_out(&project, "survey.json");
+        let file: Value = serde_json::from_str(&kept).unwrap();
+        !file["stopped_by"].is_null()
+    });
     assert!(in_out(&project, "survey.bif").contains("Do you smoke?"));
 
     // Another table, the same volumes.
