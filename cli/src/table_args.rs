@@ -6,7 +6,7 @@ use crate::flag_hints::FlagHint;
 use clap::Args;
 use rlbayes::{
     BinRules, DecimalMark, DeclaredSchema, Delimiter, Encoding, LoadError, LoadOptions, LoadReport,
-    MissingPolicy, Network, Table,
+    MissingPolicy, Network, Table, TableError,
 };
 use rlbayes_common::io::parse_name_lists;
 use rlbayes_common::network::NetworkFile;
@@ -90,7 +90,7 @@ impl TableArgs {
 
     /// Reads a table; warnings about it go to `warn`.
     pub(crate) fn load(&self, path: &Path, warn: impl FnMut(String)) -> Result<Table, Failure> {
-        read(path, &self.options()?, warn)
+        told(Table::read_with(path, &self.options()?), warn)
     }
 
     /// Reads a network and a table for it: columns that the network has take its states, and its cut
@@ -105,9 +105,7 @@ impl TableArgs {
         let mut options = self.options()?;
         let network =
             Network::read(network).map_err(|error| match Table::check(path, &options) {
-                Err(refused) if matches!(*refused.problem, LoadError::IsNetwork(_)) => {
-                    Failure::input(format!("{refused} (are the two files swapped?)"))
-                }
+                Err(refused) if is_network(&refused) => swapped(&refused),
                 _ => Failure::input(error),
             })?;
         if options.schema.is_none()
@@ -115,13 +113,24 @@ impl TableArgs {
         {
             options.schema = Some(DeclaredSchema::from(network.schema().as_ref().clone()));
         }
-        Ok((read(path, &options, warn)?, network))
+        match Table::read_with(path, &options) {
+            Err(refused) if is_network(&refused) => Err(swapped(&refused)),
+            read => Ok((told(read, warn)?, network)),
+        }
     }
 }
 
-fn read(path: &Path, options: &LoadOptions, warn: impl FnMut(String)) -> Result<Table, Failure> {
-    let table = Table::read_with(path, options)
-        .map_err(|error| Failure::file(&error.path, error.problem.with_flags()))?;
+fn is_network(error: &TableError) -> bool {
+    matches!(*error.problem, LoadError::IsNetwork(_))
+}
+
+fn swapped(error: &TableError) -> Failure {
+    Failure::input(format!("{error} (are the two files swapped?)"))
+}
+
+/// Tells what a person should know of a table, or the flags that help against what is wrong with it.
+fn told(read: Result<Table, TableError>, warn: impl FnMut(String)) -> Result<Table, Failure> {
+    let table = read.map_err(|error| Failure::file(&error.path, error.problem.with_flags()))?;
     if let Some(report) = table.report() {
         tell(report, warn);
     }
