@@ -34,7 +34,7 @@ pub(crate) struct TableArgs {
     #[arg(long, value_name = "POLICY", default_value = "error")]
     pub(crate) missing: MissingPolicy,
     /// A cell that counts as missing; may be given several times, and replaces the usual ones
-    /// [default: empty, ?, NA, N/A, n/a, NaN, nan, null, NULL, None, <NA>, #N/A]
+    /// [default: empty, ?, NA, N/A, NaN, null, None, #N/A and what else pandas takes]
     #[arg(long, value_name = "TEXT")]
     pub(crate) missing_marker: Vec<String>,
     /// What stands between cells: comma, semicolon, tab, space or a character [default: guessed]
