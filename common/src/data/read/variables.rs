@@ -13,6 +13,7 @@
 //! Only cells of columns that are used can be missing, and states of rows that are left out do not
 //! count.
 
+use super::MIN_ROWS;
 use super::bins::Bins;
 use super::cells::{Cells, Codes, other_code};
 use super::dictionary::{NULL, TextCode};
@@ -23,7 +24,7 @@ use super::missing::{AMBIGUOUS_MARKER, MissingMarkers, MissingPolicy};
 use super::number::DecimalMark;
 use super::options::LoadOptions;
 use super::raw_table::{RawColumn, RawTable};
-use super::{MIN_ROWS, warnings};
+use super::warnings::{self, DoubtfulStates};
 use crate::data::{Schema, Table, Variable};
 use std::collections::BTreeMap;
 
@@ -147,6 +148,7 @@ impl Plan {
 
     /// Says what a person should know of each column.
     fn describe(&mut self, markers: &MissingMarkers<'_>) {
+        let mut doubtful = DoubtfulStates::default();
         for (column, (study, planned)) in self.raw.columns.iter().zip(&self.columns) {
             let used = match planned {
                 Planned::Declared(_) => ColumnUse::Declared,
@@ -156,8 +158,11 @@ impl Plan {
                 Planned::Refused => ColumnUse::Refused,
             };
             if !matches!(used, ColumnUse::LeftOut(LeftOut::Unwanted)) {
-                let found = warnings::of_column(column, study, &used, markers);
+                let found = warnings::of_column(column, study, &used);
                 self.report.warnings.extend(found);
+            }
+            if used == ColumnUse::States {
+                doubtful.note(column, study, markers);
             }
             self.report.columns.push(ColumnReport {
                 name: column.name.clone(),
@@ -175,6 +180,7 @@ impl Plan {
                 cut_points: None,
             });
         }
+        self.report.warnings.extend(doubtful.sentences());
     }
 
     /// Tells tables that are too narrow for a network.

@@ -412,8 +412,7 @@ fn none_among_words_is_a_state_unless_it_stands_among_numbers_elsewhere() {
     assert_eq!(
         report.warnings,
         [
-            "column \"duct\": \"None\" stands in 2 cells and counts as a state; if it means that the \
-          value is missing, name it as a marker"
+            "\"None\" stands in 2 cells of column duct and counts as a state; if it means that the value is missing, name it as a marker"
         ]
     );
     let numbers = "duct,n\nNone,1\nMild,2\nMild,None\nMild,1\n";
