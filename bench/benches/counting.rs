@@ -9,7 +9,7 @@
 
 use rlbayes_common::data::{Kernel, Schema, Table, Variable};
 use rlbayes_common::ids::{NodeIdx, Seed};
-use rlbayes_common::score::{Additions, LocalScore, ScoreName, ScoreSpec, Scorer, Scratch};
+use rlbayes_common::score::{LocalScore, ScoreName, ScoreSpec, Scorer, Scratch, Toggles};
 use rlbayes_common::search::Random;
 use std::hint::black_box;
 use std::sync::Arc;
@@ -91,8 +91,9 @@ fn rate(scorer: &Scorer, parents: usize, kernel: Kernel) -> f64 {
     let candidates: Vec<NodeIdx> = (1 + MOST_PARENTS..1 + MOST_PARENTS + CANDIDATES)
         .map(NodeIdx::new)
         .collect();
-    let request = Additions {
-        candidates: &candidates,
+    let request = Toggles {
+        additions: &candidates,
+        removals: &[],
         skip_hopeless: false,
         kernel,
     };

@@ -3,13 +3,16 @@
 mod bit_columns;
 mod counts;
 mod csv_write;
+mod grouping;
+mod lanes;
+mod processor;
 mod read;
 mod sample;
 mod schema;
 mod source;
 mod table;
 
-pub use counts::{CountIndex, Counter, Kernel, TermSums};
+pub use counts::{CountIndex, Counter, Kernel, TermSums, Terms};
 pub use csv_write::{quoted, write_csv};
 pub use read::{
     BinMethod, BinRules, Bins, BinsError, ColumnKind, ColumnReport, ColumnUse, DecimalMark,
@@ -17,7 +20,7 @@ pub use read::{
     EncodingError, Foreign, FormatError, JsonError, LeftOut, LoadError, LoadOptions, LoadReport,
     MAX_CELL_BYTES, MAX_NAME_BYTES, MIN_ROWS, MISSING_MARKERS, MissingPolicy, MissingPolicyError,
     NoText, Place, PlaceColumn, Reading, TableCheck, TableFormat, check_table, is_guarded,
-    load_table, parse_table,
+    load_batches, load_columns, load_table, parse_table,
 };
 pub use sample::sample;
 pub use schema::{CutPoints, Schema, SchemaError, Variable};

@@ -1,11 +1,11 @@
 //! Scores of complete discrete tables. All have one shape: a sum of terms over cells, minus a sum
 //! over parent configurations, minus a penalty; [`CountedTerms`] is what they differ in.
 
-use super::local::{Additions, LocalScore, Scratch};
+use super::local::{LocalScore, Scratch, Toggles};
 use super::log_score::LogScore;
 use super::spec::ScoreSpec;
 use super::terms::Unit;
-use crate::data::{CountIndex, Counter, Table, TermSums};
+use crate::data::{CountIndex, Counter, Table, TermSums, Terms};
 use crate::ids::NodeIdx;
 use std::fmt;
 use std::sync::Arc;
@@ -36,6 +36,24 @@ pub(super) trait CountedTerms: fmt::Debug + Send + Sync + Sized + 'static {
 
     /// Returns the term of a parent configuration.
     fn configuration(&self, prepared: &Self::Prepared<'_>, count: u32) -> i64;
+}
+
+/// The terms of families of one size.
+struct SizedTerms<'a, T: CountedTerms> {
+    terms: &'a T,
+    prepared: T::Prepared<'a>,
+}
+
+impl<T: CountedTerms> Terms for SizedTerms<'_, T> {
+    #[inline]
+    fn cell(&self, count: u32) -> i64 {
+        self.terms.cell(&self.prepared, count)
+    }
+
+    #[inline]
+    fn configuration(&self, count: u32) -> i64 {
+        self.terms.configuration(&self.prepared, count)
+    }
 }
 
 /// Sizes of a family: how many cells and configurations there could be. Products of many arities
@@ -102,12 +120,14 @@ impl<T: CountedTerms> Counted<T> {
 
     /// Scores the family that `counter` has grouped.
     fn grouped_family(&self, size: FamilySize, counter: &Counter) -> f64 {
-        let prepared = self.terms.prepare(size);
-        let sums = counter.family_sums(
-            |count| self.terms.cell(&prepared, count),
-            |count| self.terms.configuration(&prepared, count),
-        );
-        self.score(sums, size)
+        self.score(counter.family_sums(&self.terms_for(size)), size)
+    }
+
+    fn terms_for(&self, size: FamilySize) -> SizedTerms<'_, T> {
+        SizedTerms {
+            terms: &self.terms,
+            prepared: self.terms.prepare(size),
+        }
     }
 
     #[inline]
@@ -150,39 +170,58 @@ impl<T: CountedTerms> LocalScore for Counted<T> {
         &self,
         node: NodeIdx,
         parents: &[NodeIdx],
-        request: Additions<'_>,
+        request: Toggles<'_>,
         scratch: &mut Scratch,
         found: &mut dyn FnMut(NodeIdx, Option<f64>),
     ) -> LogScore {
-        let counter = &mut scratch.counter;
+        let Scratch {
+            counter,
+            candidates,
+            family,
+        } = scratch;
         let table = self.index.table();
         counter.group(&self.index, node, parents);
         let size = FamilySize::of(table, node, parents);
         let base = self.grouped_family(size, counter);
-        // Candidates with as many states make families of one size.
-        let mut last: Option<(usize, T::Prepared<'_>)> = None;
-        for &candidate in request.candidates {
-            let states = table.arity(candidate);
-            let with = size.with(states);
-            if T::FIT_IS_NEVER_POSITIVE
+        for &parent in request.removals {
+            family.clear();
+            family.extend(parents.iter().copied().filter(|&other| other != parent));
+            let without = FamilySize::of(table, node, family);
+            let sums = counter.sums_without(&self.index, parent, &self.terms_for(without));
+            found(parent, Some(self.score(sums, without)));
+        }
+        let with = |states: usize| size.with(states);
+        candidates.clear();
+        for &candidate in request.additions {
+            let is_hopeless = T::FIT_IS_NEVER_POSITIVE
                 && request.skip_hopeless
-                && self.score(TermSums::default(), with) < base
-            {
+                && self.score(TermSums::default(), with(table.arity(candidate))) < base;
+            if is_hopeless {
                 found(candidate, None);
-                continue;
+            } else {
+                candidates.push(candidate);
             }
-            let prepared = match &last {
-                Some((known, prepared)) if *known == states => prepared,
-                _ => &last.insert((states, self.terms.prepare(with))).1,
+        }
+        counter.sums_together(
+            &self.index,
+            candidates,
+            request.kernel,
+            |states| self.terms_for(with(states)),
+            |candidate, sums| {
+                let with = with(table.arity(candidate));
+                found(candidate, Some(self.score(sums, with)));
+            },
+        );
+        // Candidates with as many states make families of one size.
+        let mut last: Option<(usize, SizedTerms<'_, T>)> = None;
+        for &candidate in &*candidates {
+            let states = table.arity(candidate);
+            let terms = match &last {
+                Some((known, terms)) if *known == states => terms,
+                _ => &last.insert((states, self.terms_for(with(states)))).1,
             };
-            let sums = counter.sums_with(
-                &self.index,
-                candidate,
-                request.kernel,
-                |count| self.terms.cell(prepared, count),
-                |count| self.terms.configuration(prepared, count),
-            );
-            found(candidate, Some(self.score(sums, with)));
+            let sums = counter.sums_with(&self.index, candidate, request.kernel, terms);
+            found(candidate, Some(self.score(sums, with(states))));
         }
         LogScore::new(base)
     }

@@ -24,16 +24,17 @@ pub trait LocalScore: fmt::Debug + Send + Sync {
     /// Returns the score of a node with a set of parents, which must be in order.
     fn local(&self, node: NodeIdx, parents: &[NodeIdx], scratch: &mut Scratch) -> LogScore;
 
-    /// Computes the score of a node with `parents` and with each candidate added to them; the
-    /// candidates' scores are handed to `found`, the score without any is returned.
+    /// Computes the score of a node with `parents`, and with each of some nodes added to or removed
+    /// from them; the scores after a toggle are handed to `found`, in any order, and the score
+    /// without any is returned.
     ///
-    /// Where `skip_hopeless` is set, a candidate that is known to lower the score need not be scored
+    /// Where `skip_hopeless` is set, an addition that is known to lower the score need not be scored
     /// and gets `None`.
     fn with_each(
         &self,
         node: NodeIdx,
         parents: &[NodeIdx],
-        request: Additions<'_>,
+        request: Toggles<'_>,
         scratch: &mut Scratch,
         found: &mut dyn FnMut(NodeIdx, Option<f64>),
     ) -> LogScore;
@@ -47,12 +48,14 @@ pub trait LocalScore: fmt::Debug + Send + Sync {
     }
 }
 
-/// Which additions to score, and how.
+/// Which changes of a node's parents to score, and how.
 #[derive(Clone, Copy, Debug)]
-pub struct Additions<'a> {
+pub struct Toggles<'a> {
     /// The nodes that may become parents; none is a parent yet.
-    pub candidates: &'a [NodeIdx],
-    /// Whether to leave out candidates that can't raise the score.
+    pub additions: &'a [NodeIdx],
+    /// Parents that may be removed.
+    pub removals: &'a [NodeIdx],
+    /// Whether to leave out additions that can't raise the score.
     pub skip_hopeless: bool,
     /// Which kernel counts; the score's bits are the same for all.
     pub kernel: Kernel,
@@ -64,4 +67,8 @@ pub struct Additions<'a> {
 pub struct Scratch {
     /// Counts of discrete data.
     pub(crate) counter: Counter,
+    /// Nodes that are still to be counted.
+    pub(crate) candidates: Vec<NodeIdx>,
+    /// Parents without one of them.
+    pub(crate) family: Vec<NodeIdx>,
 }

@@ -18,7 +18,7 @@ pub(crate) use cache::BoundedCache;
 pub use cache::CacheStatistics;
 pub(crate) use family_key::{FamilyKey, FamilyPacker};
 pub(crate) use family_terms::{FamilyTerms, TermTables};
-pub use local::{Additions, LocalScore, Scratch};
+pub use local::{LocalScore, Scratch, Toggles};
 pub use log_score::LogScore;
 pub use scorer::Scorer;
 pub use spec::{ScoreName, ScoreSpec, ScoreSpecError};

@@ -5,7 +5,7 @@ use super::bdeu::Bdeu;
 use super::counted::{Counted, CountedTerms};
 use super::k2::K2;
 use super::likelihood::Likelihood;
-use super::local::{Additions, LocalScore, Scratch};
+use super::local::{LocalScore, Scratch, Toggles};
 use super::log_score::LogScore;
 use super::spec::{ScoreName, ScoreSpec};
 use crate::data::{CountIndex, Table};
@@ -88,7 +88,7 @@ impl LocalScore for Scorer {
         &self,
         node: NodeIdx,
         parents: &[NodeIdx],
-        request: Additions<'_>,
+        request: Toggles<'_>,
         scratch: &mut Scratch,
         found: &mut dyn FnMut(NodeIdx, Option<f64>),
     ) -> LogScore {

@@ -532,9 +532,9 @@ fn name_of(field: &Field) -> &str {
 }
 
 /// Says whether the dictionary of a column lists the values that it may have. Those of polars'
-/// Categorical do not: they are what has occurred so far.
+/// Categorical do not, they are what has occurred so far; nor do those that a caller marks by `rlbayes`.
 fn has_levels(field: &Field) -> bool {
-    let categorical = ["_PL_CATEGORICAL", "_PL_CATEGORICAL2"];
+    let categorical = ["_PL_CATEGORICAL", "_PL_CATEGORICAL2", "rlbayes"];
     matches!(field.data_type(), DataType::Dictionary(_, _))
         && !categorical
             .iter()

@@ -6,19 +6,15 @@
 //! message. The decoder takes for granted that the parts of a message lie within it; that is
 //! checked here.
 
-use super::arrow_arrays::ArrowColumn;
-use super::column_threads::for_each_column;
+use super::arrow_table::ArrowTable;
 use super::decoder_guard::guarded;
-use super::format_error::{FormatError, check_size};
+use super::format_error::FormatError;
 use super::raw_table::RawTable;
 use crate::data::source::MAX_FILE_BYTES;
 use crate::data::table::Table;
-use arrow_array::RecordBatch;
-use arrow_array::cast::AsArray;
 use arrow_buffer::Buffer;
 use arrow_ipc::reader::{FileDecoder, StreamDecoder, read_footer_length};
 use arrow_ipc::{Block, Message, MessageHeader, RecordBatch as BatchMessage};
-use arrow_schema::{DataType, Schema};
 use bytes::Bytes;
 use std::sync::Arc;
 
@@ -32,9 +28,6 @@ const FILE_END_BYTES: usize = 10;
 
 /// What stands before the length of each message, except in very old streams.
 const CONTINUATION: [u8; 4] = [0xff; 4];
-
-/// Batches of about so many bytes are turned into cells together.
-const GROUP_BYTES: usize = 64 << 20;
 
 /// Reads the wanted columns of a file or a stream.
 ///
@@ -74,7 +67,7 @@ fn read_file(
         return Err(damaged("its byte order is another than this machine's"));
     }
     let schema = Arc::new(arrow_ipc::convert::try_fb_to_schema(schema).map_err(damaged)?);
-    let mut table = ArrowTable::new(&schema, wanted, threads)?;
+    let mut table = ArrowTable::new(FORMAT, &schema, wanted, threads)?;
     let mut decoder = FileDecoder::new(schema, footer.version());
     for block in footer.dictionaries().into_iter().flatten() {
         let message = message_at(bytes, block)?;
@@ -119,7 +112,7 @@ fn read_stream(
             if table.is_none()
                 && let Some(schema) = decoder.schema()
             {
-                table = Some(ArrowTable::new(&schema, wanted, threads)?);
+                table = Some(ArrowTable::new(FORMAT, &schema, wanted, threads)?);
             }
             if let (Some(batch), Some(table)) = (batch, &mut table) {
                 table.push(batch)?;
@@ -127,67 +120,6 @@ fn read_stream(
         }
     }
     table.ok_or_else(|| damaged("it has no schema"))
-}
-
-/// The table so far: batches are turned into cells some at a time.
-struct ArrowTable {
-    columns: Vec<ArrowColumn>,
-    rows: usize,
-    threads: usize,
-    waiting: Vec<RecordBatch>,
-    waiting_bytes: usize,
-}
-
-impl ArrowTable {
-    fn new(
-        schema: &Schema,
-        wanted: &dyn Fn(&str) -> bool,
-        threads: usize,
-    ) -> Result<Self, FormatError> {
-        check_size(0, schema.fields().len())?;
-        let fields = schema.fields().iter();
-        let columns = fields.map(|field| ArrowColumn::new(field, wanted));
-        Ok(Self {
-            columns: columns.collect::<Result<_, _>>()?,
-            rows: 0,
-            threads,
-            waiting: Vec::new(),
-            waiting_bytes: 0,
-        })
-    }
-
-    fn push(&mut self, batch: RecordBatch) -> Result<(), FormatError> {
-        self.rows += batch.num_rows();
-        check_size(self.rows, self.columns.len())?;
-        self.waiting_bytes += batch.get_array_memory_size();
-        self.waiting.push(batch);
-        if self.waiting_bytes >= GROUP_BYTES {
-            self.take_waiting()?;
-        }
-        Ok(())
-    }
-
-    fn take_waiting(&mut self) -> Result<(), FormatError> {
-        let batches = std::mem::take(&mut self.waiting);
-        self.waiting_bytes = 0;
-        for_each_column(FORMAT, &mut self.columns, self.threads, |index, column| {
-            batches.iter().try_for_each(|batch| {
-                let array = batch.column(index);
-                if column.has_levels() && matches!(array.data_type(), DataType::Dictionary(_, _)) {
-                    column.add_levels(array.as_any_dictionary().values())?;
-                }
-                column.append(array)
-            })
-        })
-    }
-
-    fn finish(mut self) -> Result<RawTable, FormatError> {
-        self.take_waiting()?;
-        Ok(RawTable {
-            columns: self.columns.into_iter().map(ArrowColumn::finish).collect(),
-            rows: self.rows,
-        })
-    }
 }
 
 /// Takes the next message with its body; `None` at the end.

@@ -1,19 +1,26 @@
 //! A file, a stream or a text to a [`Table`].
 
+use super::arrow_arrays::ArrowColumn;
 use super::arrow_file::read_arrow;
+use super::arrow_table::ArrowTable;
 use super::content::Content;
 use super::csv::{CsvOptions, read_csv};
+use super::decoder_guard::guarded;
 use super::delimiter::Delimiter;
 use super::encoding::{Decoded, Encoding};
-use super::format_error::FormatError;
+use super::format_error::{FormatError, check_size};
 use super::json_lines::read_json_lines;
 use super::load_error::{LoadError, list, shown};
 use super::load_report::{LoadReport, TableFormat};
 use super::options::LoadOptions;
 use super::parquet::read_parquet;
+use super::raw_table::RawTable;
 use super::variables::{Plan, is_wanted};
 use super::xlsx::read_xlsx;
 use crate::data::{MAX_FILE_BYTES, Source, SourceError, Table};
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_schema::{ArrowError, Field, Schema as ArrowSchema};
 use std::io::{Cursor, Read};
 use std::path::Path;
 
@@ -38,7 +45,23 @@ pub fn load_table(path: &Path, options: &LoadOptions) -> Result<(Table, LoadRepo
 /// # Errors
 /// Only if the file cannot be read as a table at all.
 pub fn check_table(path: &Path, options: &LoadOptions) -> Result<TableCheck, LoadError> {
-    let plan = plan_of_file(path, options)?;
+    check(plan_of_file(path, options)?)
+}
+
+/// Makes a table of Arrow columns that another program hands over, by the same rules as one of a
+/// file.
+///
+/// # Errors
+/// If they hold no table that can be used.
+pub fn load_batches(
+    schema: &ArrowSchema,
+    batches: impl IntoIterator<Item = Result<RecordBatch, ArrowError>>,
+    options: &LoadOptions,
+) -> Result<(Table, LoadReport), LoadError> {
+    plan_of_batches(schema, batches, options)?.make()
+}
+
+fn check(plan: Plan) -> Result<TableCheck, LoadError> {
     if !plan.problems.is_empty() {
         return Ok(TableCheck {
             report: plan.report,
@@ -83,6 +106,71 @@ fn plan_of_file(path: &Path, options: &LoadOptions) -> Result<Plan, LoadError> {
         return plan_of_source(&open, delimiter, &options);
     }
     plan_of_source(&|| Source::open_any(path), delimiter, &options)
+}
+
+/// Makes a table of columns that another program hands over one by one, each as an Arrow array, by the
+/// same rules as one of a file. A column is let go as soon as its cells are taken over.
+///
+/// # Errors
+/// If a column has another length than the first, or they make no table that can be used; `E` if the
+/// other program fails.
+pub fn load_columns<E: From<LoadError>>(
+    columns: impl IntoIterator<Item = Result<(Field, ArrayRef), E>>,
+    options: &LoadOptions,
+) -> Result<(Table, LoadReport), E> {
+    const WHAT: &str = "columns of another program";
+    let options = options.with_schema();
+    let wanted = |name: &str| name.is_empty() || is_wanted(name, &options);
+    let mut table = RawTable {
+        columns: Vec::new(),
+        rows: 0,
+    };
+    for given in columns {
+        let (field, array) = given?;
+        if table.columns.is_empty() {
+            table.rows = array.len();
+        }
+        let column = guarded(WHAT, || {
+            if array.len() != table.rows {
+                let (name, cells, rows) = (field.name(), array.len(), table.rows);
+                let problem =
+                    format!("column \"{name}\" has {cells} cells where the first has {rows}");
+                return Err(FormatError::damaged(WHAT, problem));
+            }
+            check_size(table.rows, table.columns.len() + 1)?;
+            let mut column = ArrowColumn::new(&field, &wanted)?;
+            if column.has_levels() {
+                column.add_levels(array.as_any_dictionary().values())?;
+            }
+            column.append(&array)?;
+            Ok(column.finish())
+        });
+        table.columns.push(column.map_err(LoadError::from)?);
+    }
+    let mut plan = Plan::new(table, &options)?;
+    plan.report.format = TableFormat::Memory;
+    Ok(plan.make()?)
+}
+
+fn plan_of_batches(
+    schema: &ArrowSchema,
+    batches: impl IntoIterator<Item = Result<RecordBatch, ArrowError>>,
+    options: &LoadOptions,
+) -> Result<Plan, LoadError> {
+    const WHAT: &str = "columns of another program";
+    let options = options.with_schema();
+    let wanted = |name: &str| name.is_empty() || is_wanted(name, &options);
+    let mut raw = guarded(WHAT, || {
+        let mut table = ArrowTable::new(WHAT, schema, &wanted, options.threads)?;
+        for batch in batches {
+            table.push(batch.map_err(|error| FormatError::damaged(WHAT, error))?)?;
+        }
+        table.finish()
+    })?;
+    raw.columns.sort_by_key(|column| !column.name.is_empty());
+    let mut plan = Plan::new(raw, &options)?;
+    plan.report.format = TableFormat::Memory;
+    Ok(plan)
 }
 
 /// The name of standard input.

@@ -3,6 +3,7 @@
 
 mod arrow_arrays;
 mod arrow_file;
+mod arrow_table;
 mod arrow_values;
 mod bins;
 mod blocks;
@@ -48,7 +49,7 @@ pub use encoding::{Encoding, EncodingError, NoText};
 pub use format_error::FormatError;
 pub use json_lines::JsonError;
 pub use kinds::ColumnKind;
-pub use load::{TableCheck, check_table, load_table, parse_table};
+pub use load::{TableCheck, check_table, load_batches, load_columns, load_table, parse_table};
 pub use load_error::{LoadError, Place, PlaceColumn};
 pub use load_report::{ColumnReport, ColumnUse, LeftOut, LoadReport, TableFormat};
 pub use missing::{MISSING_MARKERS, MissingPolicy, MissingPolicyError};

@@ -24,6 +24,7 @@ use super::missing::{AMBIGUOUS_MARKER, MissingMarkers, MissingPolicy};
 use super::number::DecimalMark;
 use super::options::LoadOptions;
 use super::raw_table::{RawColumn, RawTable};
+use super::value_text::{FALSE, TRUE};
 use super::warnings::{self, DoubtfulStates};
 use crate::data::{Schema, Table, Variable};
 use std::collections::BTreeMap;
@@ -484,7 +485,16 @@ fn declared_state(variable: &Variable, text: &[u8], decimal: DecimalMark) -> Opt
         .cuts()
         .and_then(|cuts| Some(cuts.interval(decimal.number(text)?)));
     let by_name = || variable.state_index(std::str::from_utf8(text).ok()?);
-    u8::try_from(by_number.or_else(by_name)?).ok()
+    let by_truth = || truth_state(variable, text);
+    u8::try_from(by_number.or_else(by_name).or_else(by_truth)?).ok()
+}
+
+/// Returns the state that is the same truth value: pandas reads `TRUE` from a text file and says `True`.
+fn truth_state(variable: &Variable, text: &[u8]) -> Option<usize> {
+    let is_truth = [TRUE, FALSE].iter().any(|it| it.eq_ignore_ascii_case(text));
+    let same = |state: &String| state.as_bytes().eq_ignore_ascii_case(text);
+    let found = is_truth.then(|| variable.states().iter().position(same))?;
+    found.filter(|_| variable.states().iter().filter(|it| same(it)).count() == 1)
 }
 
 /// Counts the missing cells of a declared column: a marker that is declared is a state.

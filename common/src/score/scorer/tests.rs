@@ -1,6 +1,7 @@
 use super::*;
 use crate::data::Kernel;
 use crate::graph::Dag;
+use crate::score::Toggles;
 use crate::score::by_definition;
 use crate::search::test_tables::numbered_table;
 use proptest::prelude::*;
@@ -59,9 +60,9 @@ proptest! {
                 let mut base = all.clone();
                 let candidate = base.remove(left_out);
                 let direct = scorer.local(NodeIdx::new(0), &all, &mut scratch);
-                for kernel in [Kernel::Auto, Kernel::Bits, Kernel::Increments] {
+                for kernel in [Kernel::Auto, Kernel::Bits, Kernel::Lanes, Kernel::Increments, Kernel::Sparse] {
                     let candidates = &[candidate];
-                    let request = Additions { candidates, skip_hopeless: false, kernel };
+                    let request = Toggles { additions: candidates, removals: &[], skip_hopeless: false, kernel };
                     let mut with = None;
                     scorer.with_each(NodeIdx::new(0), &base, request, &mut scratch, &mut |_, score| {
                         with = score;
@@ -98,7 +99,7 @@ proptest! {
         let base_parents = nodes(&[1, 2]);
         let mut skipped = Vec::new();
         let request =
-            Additions { candidates: &candidates, skip_hopeless: true, kernel: Kernel::Auto };
+            Toggles { additions: &candidates, removals: &[], skip_hopeless: true, kernel: Kernel::Auto };
         let base = scorer.with_each(
             NodeIdx::new(0), &base_parents, request, &mut scratch,
             &mut |candidate, score| if score.is_none() { skipped.push(candidate) },

@@ -122,6 +122,25 @@ fn each_bad_file_has_its_sentence() {
 }
 
 #[test]
+fn truth_values_are_the_declared_ones_in_any_case() {
+    let declared = |states: &[&str]| {
+        let states = states.iter().map(|&state| state.to_owned()).collect();
+        let variable = Variable::in_order("a".to_owned(), states).unwrap();
+        let other = Variable::in_order("b".to_owned(), vec!["x".into(), "y".into()]).unwrap();
+        LoadOptions {
+            schema: Some(Schema::new(vec![variable, other]).unwrap().into()),
+            ..LoadOptions::default()
+        }
+    };
+    let text: &[u8] = b"a,b\nTrue,x\nFalse,y\nTrue,y\n";
+    let (table, _) = parse_table(text, &declared(&["FALSE", "TRUE"])).unwrap();
+    assert_eq!(table.column(NodeIdx::new(0)), [1, 0, 1]);
+    for states in [&["no", "yes"][..], &["false", "TRUE", "true"]] {
+        assert!(parse_table(text, &declared(states)).is_err(), "{states:?}");
+    }
+}
+
+#[test]
 fn bad_files_with_options_have_their_sentence() {
     let schema = |file: &str| {
         let path = at_root("tests/fixtures/bad").join(file);
