@@ -1,6 +1,7 @@
 //! `rlbayes-bench`: the commands that check what RLBayes claims. One file per benchmark; what they
 //! share is in the files that are not named after one.
 
+mod anytime;
 mod chart;
 mod confidence;
 mod cooperation;
@@ -54,6 +55,7 @@ Examples:
   cargo run --release -p rlbayes-bench -- targets --time 60s --seeds 5
   cargo run --release -p rlbayes-bench -- cooperation data/win95pts_n1000_s1.csv.gz --threads 2
   cargo run --release -p rlbayes-bench -- growth
+  cargo run --release -p rlbayes-bench -- anytime
   cargo run --release -p rlbayes-bench -- confidence
   cargo run --release -p rlbayes-bench -- learning --evaluations 50000000
   cargo run --release -p rlbayes-bench -- scores
@@ -71,6 +73,7 @@ enum Benchmark {
     Cooperation(cooperation::CooperationArgs),
     Confidence(confidence::ConfidenceArgs),
     Growth(growth::GrowthArgs),
+    Anytime(anytime::AnytimeArgs),
     Learning(learning::LearningArgs),
     Scores(scores::ScoresArgs),
     Proof(proof::ProofArgs),
@@ -102,6 +105,7 @@ fn run(benchmark: &Benchmark, interrupt: &AtomicBool) -> Result<(), Failure> {
         Benchmark::Cooperation(args) => cooperation::run(args, interrupt),
         Benchmark::Confidence(args) => confidence::run(args, interrupt),
         Benchmark::Growth(args) => growth::run(args, interrupt),
+        Benchmark::Anytime(args) => anytime::run(args, interrupt),
         Benchmark::Learning(args) => learning::run(args, interrupt),
         Benchmark::Scores(args) => scores::run(args, interrupt),
         Benchmark::Proof(args) => proof::run(args, interrupt),

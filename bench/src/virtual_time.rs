@@ -5,7 +5,7 @@
 use rlbayes::coordination::{ChainCount, Cooperation, Event, Pace, SearchPlan, Snapshots, State};
 use rlbayes_common::elite::{EliteRow, Keying};
 use rlbayes_common::exchange::{
-    Answer, ChainCounters, ChainReport, ChainStatus, Exchange, Hello, WorkerStatistics,
+    Answer, ChainCounters, ChainReport, ChainStatus, Exchange, Hello, Work, WorkerStatistics,
 };
 use rlbayes_common::ids::{ChainId, Incarnation, Seed, WorkerId};
 use rlbayes_common::score::LogScore;
@@ -84,6 +84,7 @@ pub(crate) fn run_watched(setup: &VirtualRun, watcher: &mut dyn Watcher) -> Outc
         cooperation: setup.cooperation,
         snapshots: Snapshots::Never,
         lease: Duration::MAX / 4,
+        replicates: 0,
     });
     let worker = join(&mut state);
     let mut chains: Vec<Option<Box<dyn Chain>>> = (0..setup.chains)
@@ -166,6 +167,7 @@ fn join(state: &mut State) -> WorkerId {
         program_version: String::new(),
         chains: Vec::new(),
         search: None,
+        work: Work::Search,
     };
     state.apply(Duration::ZERO, Event::Join(hello));
     let welcome = state.welcome(INCARNATION);
@@ -201,6 +203,7 @@ fn exchange(state: &mut State, worker: WorkerId, at: usize, chain: &mut dyn Chai
         Event::Exchange(Exchange {
             worker,
             incarnation: INCARNATION,
+            work: Work::Search,
             reports: vec![report],
             statistics: WorkerStatistics::default(),
         }),

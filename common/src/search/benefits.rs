@@ -88,6 +88,67 @@ impl Benefits {
     }
 }
 
+/// The toggles of one family that gain, among some candidates: what a search of thousands of nodes
+/// keeps of a family, where a vector of all gains would be too long.
+#[derive(Clone, Debug)]
+pub struct GainingToggles {
+    score: f64,
+    /// In the order of the parents: what removing each gains.
+    removals: Box<[f64]>,
+    /// What further parents gain, best first.
+    pub(crate) additions: Box<[(f64, NodeIdx)]>,
+}
+
+impl GainingToggles {
+    /// Keeps of toggles, given by the score that the family would have, the removals of parents and
+    /// those additions that gain. Parents without a toggle are required.
+    pub(crate) fn new(score: f64, parents: &[NodeIdx], toggled: Vec<(f64, NodeIdx)>) -> Self {
+        let mut removals = vec![f64::NEG_INFINITY; parents.len()].into_boxed_slice();
+        let mut additions = Vec::new();
+        for (with, other) in toggled {
+            let gain = with - score;
+            match parents.binary_search(&other) {
+                Ok(at) => removals[at] = gain,
+                Err(_) if gain > LogScore::MIN_GAIN => additions.push((gain, other)),
+                Err(_) => {}
+            }
+        }
+        additions.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        Self {
+            score,
+            removals,
+            additions: additions.into_boxed_slice(),
+        }
+    }
+
+    /// Returns the local score of the family as it is.
+    #[must_use]
+    pub fn score(&self) -> f64 {
+        self.score
+    }
+
+    /// Returns what removing each parent gains, in their order.
+    #[must_use]
+    pub fn removals(&self) -> &[f64] {
+        &self.removals
+    }
+
+    /// Returns what further parents gain, best first; those that lose are left out.
+    #[must_use]
+    pub fn additions(&self) -> &[(f64, NodeIdx)] {
+        &self.additions
+    }
+
+    /// Returns what adding a parent gains, if it gains.
+    #[must_use]
+    pub fn addition(&self, other: NodeIdx) -> Option<f64> {
+        self.additions
+            .iter()
+            .find(|&&(_, candidate)| candidate == other)
+            .map(|&(gain, _)| gain)
+    }
+}
+
 /// Returns a hash of (node, parents) that is the same on every machine.
 pub(crate) fn family_hash(node: NodeIdx, parents: &[NodeIdx]) -> u64 {
     parents

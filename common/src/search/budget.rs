@@ -10,6 +10,8 @@ use std::time::Duration;
 pub struct Budget {
     /// Time spent searching.
     pub time: Option<Duration>,
+    /// Processor time spent searching, over all threads of the process.
+    pub cpu_time: Option<Duration>,
     /// Steps over all chains.
     pub iterations: Option<u64>,
     /// Local scores asked for over all chains.
@@ -54,6 +56,8 @@ pub enum StoppedBy {
     Exhausted,
     /// It was proven that no network scores higher.
     Proven,
+    /// The processor time was used up.
+    CpuTime,
 }
 
 /// How far a search has come.
@@ -61,6 +65,8 @@ pub enum StoppedBy {
 pub struct Spent {
     /// Time spent searching.
     pub time: Duration,
+    /// Processor time spent searching, as far as it was told.
+    pub cpu_time: Option<Duration>,
     /// Steps over all chains.
     pub iterations: u64,
     /// Evaluations over all chains.
@@ -98,7 +104,7 @@ impl Budget {
             Some(Stagnation::Time(_) | Stagnation::AsLongAsItTook)
         );
         let is_counted = self.iterations.is_some() || self.evaluations.is_some();
-        (self.time.is_some() || by_stagnation) && !is_counted
+        (self.time.is_some() || self.cpu_time.is_some() || by_stagnation) && !is_counted
     }
 
     /// Returns why the search is over, if it is.
@@ -124,6 +130,11 @@ impl Budget {
         }
         if self.time.is_some_and(|limit| spent.time >= limit) {
             return Some(StoppedBy::Time);
+        }
+        if let (Some(limit), Some(cpu_time)) = (self.cpu_time, spent.cpu_time)
+            && cpu_time >= limit
+        {
+            return Some(StoppedBy::CpuTime);
         }
         let (_, found_at, found_after) = best?;
         let since = spent.time.saturating_sub(found_at);
@@ -171,8 +182,8 @@ impl Budget {
 }
 
 impl StoppedBy {
-    /// All reasons.
-    pub const ALL: [Self; 9] = [
+    /// All reasons. Journals hold their positions: new ones go to the end.
+    pub const ALL: [Self; 10] = [
         Self::Time,
         Self::Iterations,
         Self::Evaluations,
@@ -182,6 +193,7 @@ impl StoppedBy {
         Self::Interrupt,
         Self::Exhausted,
         Self::Proven,
+        Self::CpuTime,
     ];
 
     /// Returns the reason of a name, as JSON spells it.
@@ -203,6 +215,7 @@ impl StoppedBy {
             Self::Interrupt => "interrupt",
             Self::Exhausted => "exhausted",
             Self::Proven => "proven",
+            Self::CpuTime => "cpu-time",
         }
     }
 }
@@ -221,6 +234,7 @@ impl StoppedBy {
             Self::Interrupt => "interrupted",
             Self::Exhausted => "no better neighbour was left",
             Self::Proven => "proven that none scores higher",
+            Self::CpuTime => "stopped by processor time",
         }
     }
 }
@@ -239,6 +253,7 @@ mod tests {
         let best = Some((LogScore::new(-10.0), Duration::from_secs(found_at), 50));
         Spent {
             time: Duration::from_secs(seconds),
+            cpu_time: Some(Duration::from_secs(2 * seconds)),
             iterations: 7,
             evaluations: 90,
             best,
@@ -260,6 +275,13 @@ mod tests {
                     ..free
                 },
                 StoppedBy::Iterations,
+            ),
+            (
+                Budget {
+                    cpu_time: Some(Duration::from_secs(2)),
+                    ..free
+                },
+                StoppedBy::CpuTime,
             ),
             (
                 Budget {

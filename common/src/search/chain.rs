@@ -196,6 +196,11 @@ impl ChainCore {
         better
     }
 
+    /// Keeps a row as the best if it is better, and returns whether it was.
+    pub fn offer_row(&mut self, row: EliteRow) -> bool {
+        self.offer(row.score, || row)
+    }
+
     /// Counts a step of a search each of whose steps is an iteration, and says what it did.
     pub fn count_step(&mut self, made: Result<StepOutcome, OutOfBudget>) -> StepOutcome {
         let outcome = made.unwrap_or(StepOutcome::OutOfBudget);

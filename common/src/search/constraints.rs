@@ -162,7 +162,7 @@ impl Constraints {
         };
         for to in NodeIdx::all(nodes) {
             for from in NodeIdx::all(nodes).filter(|&from| from != to) {
-                free.allowed[to.index() * words + from.index() / 64] |= 1 << (from.index() % 64);
+                free.allow(from, to);
             }
         }
         free
@@ -280,6 +280,41 @@ impl Constraints {
         Ok(dag)
     }
 
+    /// Returns the constraints of a part of the network: `nodes` are its own, in order, and edges are
+    /// given by places among them. Only edges that a rule keeps are allowed; `fixed` ones are
+    /// required besides, and are no one's to count against the most parents.
+    #[must_use]
+    pub(crate) fn of_part(
+        &self,
+        nodes: &[NodeIdx],
+        keeps: impl Fn(usize, usize) -> bool,
+        fixed: &[(usize, usize)],
+    ) -> Self {
+        let words = nodes.len().div_ceil(64);
+        let mut part = Self {
+            allowed: vec![0; words * nodes.len()],
+            words,
+            required: Dag::empty(nodes.len()),
+            max_parents: self.max_parents,
+        };
+        for (to, &to_node) in nodes.iter().enumerate() {
+            for (from, &from_node) in nodes.iter().enumerate() {
+                if keeps(from, to) && self.is_allowed(from_node, to_node) {
+                    part.allow(NodeIdx::new(from), NodeIdx::new(to));
+                    if self.is_required(from_node, to_node) {
+                        let _ = part.required.add_edge(NodeIdx::new(from), NodeIdx::new(to));
+                    }
+                }
+            }
+        }
+        for &(from, to) in fixed {
+            let (from, to) = (NodeIdx::new(from), NodeIdx::new(to));
+            part.allow(from, to);
+            let _ = part.required.add_edge(from, to);
+        }
+        part
+    }
+
     /// Returns the number of nodes.
     #[must_use]
     pub fn nodes(&self) -> usize {
@@ -369,7 +404,10 @@ impl Constraints {
                 .required
                 .edges()
                 .all(|(from, to)| dag.has_edge(from, to))
-            && NodeIdx::all(dag.nodes()).all(|node| dag.parents(node).len() <= self.max_parents)
+            && NodeIdx::all(dag.nodes()).all(|node| {
+                let most = self.max_parents.max(self.required.parents(node).len());
+                dag.parents(node).len() <= most
+            })
     }
 
     /// Returns the members of a network's equivalence class that keep the constraints. With a score
@@ -420,6 +458,10 @@ impl Constraints {
 
     fn row(&self, node: NodeIdx) -> &[u64] {
         &self.allowed[node.index() * self.words..][..self.words]
+    }
+
+    fn allow(&mut self, from: NodeIdx, to: NodeIdx) {
+        self.allowed[to.index() * self.words + from.index() / 64] |= 1 << (from.index() % 64);
     }
 
     fn forbid(&mut self, from: NodeIdx, to: NodeIdx) {

@@ -15,8 +15,8 @@ mod saved;
 mod settings;
 
 pub use crate::random::Random;
-pub use benefits::Benefits;
 pub(crate) use benefits::family_hash;
+pub use benefits::{Benefits, GainingToggles};
 pub use budget::{Budget, Spent, Stagnation, StoppedBy};
 pub(crate) use chain::save_position;
 pub use chain::{Chain, ChainCore, SeedCounts, Seeds, StepOutcome};

@@ -33,7 +33,12 @@ pub(crate) trait SearchParams {
     fn bytes_per_chain(&self, nodes: usize) -> usize;
 
     /// Returns how many chains run on a number of threads unless told otherwise.
-    fn default_chains(&self, _threads: u32) -> u32 {
+    fn default_chains(&self, _threads: u32, _nodes: usize) -> u32 {
+        1
+    }
+
+    /// Returns how many chains a search has whose result must not depend on the threads.
+    fn fixed_chains(&self) -> u32 {
         1
     }
 
@@ -240,10 +245,17 @@ impl SearchSpec {
     }
 
     /// Returns how many chains run on a number of threads unless told otherwise: the default
-    /// search interleaves eight on each, the others are one walk.
+    /// search interleaves eight on each, but one where networks are large; the others are one walk.
     #[must_use]
-    pub fn default_chains(&self, threads: u32) -> u32 {
-        self.params().default_chains(threads)
+    pub fn default_chains(&self, threads: u32, nodes: usize) -> u32 {
+        self.params().default_chains(threads, nodes)
+    }
+
+    /// Returns how many chains a search has unless told otherwise if its result must not depend on
+    /// the threads.
+    #[must_use]
+    pub fn fixed_chains(&self) -> u32 {
+        self.params().fixed_chains()
     }
 
     /// Returns how many bytes one chain holds at most, beside what it shares through the caches.

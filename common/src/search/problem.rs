@@ -1,14 +1,15 @@
 //! What all chains of a search share: the scorer, the constraints and the bounded caches; and the
 //! evaluator through which one chain asks for scores, so that every question is counted.
 
-use super::benefits::Benefits;
+use super::benefits::{Benefits, GainingToggles};
 use super::constraints::Constraints;
 use crate::data::Kernel;
 use crate::graph::{Cpdag, Dag};
 use crate::ids::NodeIdx;
-use crate::score::{Additions, BoundedCache, CacheStatistics, FamilyKey, FamilyPacker};
-use crate::score::{LocalScore, LogScore, Scratch};
-use std::sync::Arc;
+use crate::score::{BoundedCache, CacheStatistics, FamilyKey, FamilyPacker};
+use crate::score::{LocalScore, LogScore, Scratch, Toggles};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
 use thiserror::Error;
 
 /// A score of some data and constraints, ready to be searched by any number of chains.
@@ -21,9 +22,11 @@ pub struct Problem {
     packer: FamilyPacker,
     scores: BoundedCache<FamilyKey, f64>,
     benefits: BoundedCache<FamilyKey, Arc<Benefits>>,
+    /// By node, once somebody has asked: see [`Evaluator::partners`].
+    partners: Box<[OnceLock<Box<[NodeIdx]>>]>,
 }
 
-/// The evaluation budget is used up.
+/// The evaluation budget is used up, or the chain is to end where it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("the evaluation budget is used up")]
 pub struct OutOfBudget;
@@ -43,6 +46,7 @@ impl Problem {
             "the start keeps the constraints"
         );
         let packer = FamilyPacker::new(scorer.nodes());
+        let partners = (0..scorer.nodes()).map(|_| OnceLock::new()).collect();
         Self {
             is_score_equivalent: scorer.spec().name().is_score_equivalent(),
             scorer: Box::new(scorer),
@@ -51,6 +55,7 @@ impl Problem {
             packer,
             scores: BoundedCache::new(cache_bytes / 4),
             benefits: BoundedCache::new(cache_bytes - cache_bytes / 4),
+            partners,
         }
     }
 
@@ -91,6 +96,11 @@ impl Problem {
         self.constraints.class_of(dag, self.is_score_equivalent)
     }
 
+    /// Returns the [partners](Evaluator::partners) of a node, none before somebody has asked for them.
+    pub(crate) fn known_partners(&self, node: NodeIdx) -> &[NodeIdx] {
+        self.partners[node.index()].get().map_or(&[], |list| list)
+    }
+
     /// Returns how the caches did: local scores, and benefit vectors.
     #[must_use]
     pub fn cache_statistics(&self) -> [CacheStatistics; 2] {
@@ -105,14 +115,19 @@ pub struct Evaluator {
     problem: Arc<Problem>,
     scratch: Scratch,
     candidates: Vec<NodeIdx>,
+    removals: Vec<NodeIdx>,
     family: Vec<NodeIdx>,
     evaluations: u64,
     computed: u64,
     limit: u64,
+    halt: Option<Arc<AtomicBool>>,
     skip_hopeless: bool,
 }
 
 impl Evaluator {
+    /// How many [partners](Self::partners) a node has at most.
+    pub const MOST_PARTNERS: usize = 256;
+
     /// Makes an evaluator without a budget.
     #[must_use]
     pub fn new(problem: Arc<Problem>) -> Self {
@@ -120,10 +135,12 @@ impl Evaluator {
             problem,
             scratch: Scratch::default(),
             candidates: Vec::new(),
+            removals: Vec::new(),
             family: Vec::new(),
             evaluations: 0,
             computed: 0,
             limit: u64::MAX,
+            halt: None,
             skip_hopeless: false,
         }
     }
@@ -175,6 +192,11 @@ impl Evaluator {
     #[must_use]
     pub fn limit(&self) -> u64 {
         self.limit
+    }
+
+    /// Refuses every score once the flag is set, so that a step that takes long ends soon.
+    pub fn halt_by(&mut self, halt: Arc<AtomicBool>) {
+        self.halt = Some(halt);
     }
 
     /// Resumes counting from an earlier run's counters.
@@ -234,6 +256,104 @@ impl Evaluator {
         Ok(fresh)
     }
 
+    /// Returns the toggles of a family that gain: of its parents, and of some candidates that are not
+    /// among them and that the constraints allow. One evaluation is charged for the family and for
+    /// each toggle. Nothing is kept.
+    ///
+    /// # Errors
+    /// If the budget is used up; nothing is charged then.
+    pub fn gaining_toggles(
+        &mut self,
+        node: NodeIdx,
+        parents: &[NodeIdx],
+        candidates: &[NodeIdx],
+    ) -> Result<GainingToggles, OutOfBudget> {
+        self.charge((1 + parents.len() + candidates.len()) as u64)?;
+        Ok(self.count_toggles(node, parents, candidates))
+    }
+
+    /// Returns the most promising parents of a node: those that gain most as its only one, best
+    /// first. They depend on the data alone, and are counted once for all chains. As many
+    /// evaluations are charged as there are pairs.
+    ///
+    /// # Errors
+    /// If the budget is used up; nothing is charged then.
+    pub fn partners(&mut self, node: NodeIdx) -> Result<&[NodeIdx], OutOfBudget> {
+        let problem = Arc::clone(&self.problem);
+        self.charge((1 + problem.constraints.addable(node, &[])) as u64)?;
+        if problem.partners[node.index()].get().is_none() {
+            let mut candidates = std::mem::take(&mut self.candidates);
+            problem.constraints.list_addable(node, &[], &mut candidates);
+            let additions = self.count_toggles(node, &[], &candidates).additions;
+            self.candidates = candidates;
+            let best = additions.into_iter().take(Self::MOST_PARTNERS);
+            let best = best.map(|(_, other)| other).collect();
+            // Where another thread was faster, it has found the same.
+            let _ = problem.partners[node.index()].set(best);
+        }
+        let known = self.problem.partners[node.index()].get();
+        Ok(known.map_or(&[], |partners| partners))
+    }
+
+    fn count_toggles(
+        &mut self,
+        node: NodeIdx,
+        parents: &[NodeIdx],
+        candidates: &[NodeIdx],
+    ) -> GainingToggles {
+        let problem = Arc::clone(&self.problem);
+        let constraints = &problem.constraints;
+        let mut removable = std::mem::take(&mut self.removals);
+        removable.clear();
+        removable.extend(
+            parents
+                .iter()
+                .filter(|&&parent| !constraints.is_required(parent, node)),
+        );
+        let request = Toggles {
+            additions: candidates,
+            removals: &removable,
+            skip_hopeless: self.skip_hopeless,
+            kernel: Kernel::Auto,
+        };
+        let mut counted = 1;
+        let mut toggled = Vec::with_capacity(parents.len());
+        let score = problem
+            .scorer
+            .with_each(
+                node,
+                parents,
+                request,
+                &mut self.scratch,
+                &mut |other, score| {
+                    if let Some(score) = score {
+                        counted += 1;
+                        toggled.push((score, other));
+                    }
+                },
+            )
+            .value();
+        self.removals = removable;
+        self.computed += counted;
+        GainingToggles::new(score, parents, toggled)
+    }
+
+    /// Returns the evaluator of a part of the network, which may ask for so many scores at most.
+    pub(crate) fn of_part(&self, part: Arc<Problem>, most: u64) -> Self {
+        Self {
+            skip_hopeless: self.skip_hopeless,
+            halt: self.halt.clone(),
+            limit: most.min(self.limit.saturating_sub(self.evaluations)),
+            ..Self::new(part)
+        }
+    }
+
+    /// Adds what the search of a part of the network has asked for and counted.
+    pub(crate) fn note_part(&mut self, part: &Self) {
+        self.evaluations += part.evaluations;
+        self.computed += part.computed;
+    }
+
     fn compute_benefits(&mut self, node: NodeIdx, parents: &[NodeIdx]) -> Benefits {
         let problem = Arc::clone(&self.problem);
         let mut gains = vec![f64::NEG_INFINITY; problem.nodes()].into_boxed_slice();
@@ -241,8 +361,21 @@ impl Evaluator {
         problem
             .constraints
             .list_addable(node, parents, &mut candidates);
-        let request = Additions {
-            candidates: &candidates,
+        let mut removals = std::mem::take(&mut self.removals);
+        removals.clear();
+        for &parent in parents {
+            if problem.constraints.is_required(parent, node) {
+                continue;
+            }
+            let key = self.key_without(node, parents, parent);
+            match key.and_then(|key| problem.scores.get(&key)) {
+                Some(known) => gains[parent.index()] = known,
+                None => removals.push(parent),
+            }
+        }
+        let request = Toggles {
+            additions: &candidates,
+            removals: &removals,
             skip_hopeless: self.skip_hopeless,
             kernel: Kernel::Auto,
         };
@@ -254,29 +387,39 @@ impl Evaluator {
                 parents,
                 request,
                 &mut self.scratch,
-                &mut |candidate, score| {
+                &mut |toggled, score| {
                     if let Some(score) = score {
                         counted += 1;
-                        gains[candidate.index()] = score;
+                        gains[toggled.index()] = score;
                     }
                 },
             )
             .value();
         self.computed += counted;
-        for &candidate in &candidates {
-            gains[candidate.index()] -= score;
-        }
-        self.candidates = candidates;
-        let mut family = std::mem::take(&mut self.family);
-        for &parent in parents {
-            if !problem.constraints.is_required(parent, node) {
-                family.clear();
-                family.extend(parents.iter().copied().filter(|&other| other != parent));
-                gains[parent.index()] = self.local_uncharged(node, &family) - score;
+        for &parent in &removals {
+            if let Some(key) = self.key_without(node, parents, parent) {
+                problem.scores.insert(key, gains[parent.index()], 0);
             }
         }
-        self.family = family;
+        for &toggled in candidates.iter().chain(parents) {
+            gains[toggled.index()] -= score;
+        }
+        self.candidates = candidates;
+        self.removals = removals;
         Benefits::new(node, parents.into(), score, gains)
+    }
+
+    /// Returns the key of a family without one of its parents.
+    fn key_without(
+        &mut self,
+        node: NodeIdx,
+        parents: &[NodeIdx],
+        parent: NodeIdx,
+    ) -> Option<FamilyKey> {
+        self.family.clear();
+        let others = parents.iter().copied().filter(|&other| other != parent);
+        self.family.extend(others);
+        self.problem.packer.pack(node, &self.family)
     }
 
     fn local_uncharged(&mut self, node: NodeIdx, parents: &[NodeIdx]) -> f64 {
@@ -297,7 +440,8 @@ impl Evaluator {
     }
 
     fn charge(&mut self, evaluations: u64) -> Result<(), OutOfBudget> {
-        if self.limit - self.evaluations.min(self.limit) < evaluations {
+        let is_halted = self.halt.as_ref().is_some_and(|halt| halt.load(Relaxed));
+        if is_halted || self.limit - self.evaluations.min(self.limit) < evaluations {
             return Err(OutOfBudget);
         }
         self.evaluations += evaluations;

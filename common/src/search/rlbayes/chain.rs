@@ -35,6 +35,8 @@ pub struct RlBayes {
     since_row: u64,
     /// Episodes since the chain last got rows of others.
     since_meeting: u64,
+    /// Episodes since the last one that asked for a score.
+    idle: u64,
     waiting: Option<Seeds>,
 }
 
@@ -59,6 +61,9 @@ const LEAST_EPISODES: u64 = 300;
 /// Episodes from one meeting with rows of others to the next: one for each node, which keeps what a
 /// meeting costs small against them, and at least these.
 const LEAST_BETWEEN_MEETINGS: u64 = 40;
+/// A chain is at its end after so many episodes that asked for no score: whatever edges the
+/// constraints leave, none can be drawn.
+const MOST_IDLE: u64 = 2000;
 /// A chain that lies further behind than this many nats a node takes over what is better. On large
 /// networks that adds up what chains gained in different regions; near the end they differ by less,
 /// and are left alone to stay different.
@@ -101,6 +106,7 @@ impl RlBayes {
             since_best: 0,
             since_row: 0,
             since_meeting: 0,
+            idle: 0,
             waiting: None,
         }
     }
@@ -415,10 +421,15 @@ fn draw_kind(random: &mut Random) -> BurstKind {
 
 impl Chain for RlBayes {
     fn try_step(&mut self) -> Result<StepOutcome, OutOfBudget> {
-        if self.has_no_choice && matches!(self.stage, Stage::Exploring(_)) {
+        let has_no_choice = self.has_no_choice && matches!(self.stage, Stage::Exploring(_));
+        if has_no_choice || self.idle == MOST_IDLE {
             return Ok(StepOutcome::Exhausted);
         }
-        self.advance().map(|()| StepOutcome::Ran)
+        let before = self.core.evaluator.evaluations();
+        self.advance()?;
+        let is_idle = self.core.evaluator.evaluations() == before;
+        self.idle = if is_idle { self.idle + 1 } else { 0 };
+        Ok(StepOutcome::Ran)
     }
 
     /// The first climb is not an episode and is not counted.

@@ -19,8 +19,10 @@ mod explore;
 mod params;
 mod q_table;
 mod recombine;
+mod regions;
 
 pub use chain::RlBayes;
 pub use explore::{BurstKind, Explorer, walk_in_class};
 pub use params::{ChainRank, Learning, RlBayesParams};
 pub use recombine::recombine;
+pub use regions::RegionChain;

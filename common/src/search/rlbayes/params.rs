@@ -1,6 +1,7 @@
 //! The settings of the default search, and which of its chains one is.
 
 use super::chain::RlBayes;
+use super::regions::RegionChain;
 use crate::ids::Seed;
 use crate::search::params::{ChainSetup, check};
 use crate::search::{Chain, ParamError, SavedChain, SearchParams, SettingsError, StateKind};
@@ -78,12 +79,24 @@ impl SearchParams for RlBayesParams {
     }
 
     fn bytes_per_chain(&self, nodes: usize) -> usize {
-        RlBayes::bytes_for(nodes, self)
+        if nodes < RegionChain::LEAST_NODES {
+            RlBayes::bytes_for(nodes, self)
+        } else {
+            RegionChain::bytes_for(nodes)
+        }
     }
 
-    /// Eight chains take turns on each thread.
-    fn default_chains(&self, threads: u32) -> u32 {
-        threads.saturating_mul(8)
+    /// Eight chains take turns on each thread; where regions are searched, one has the thread.
+    fn default_chains(&self, threads: u32, nodes: usize) -> u32 {
+        if nodes < RegionChain::LEAST_NODES {
+            threads.saturating_mul(8)
+        } else {
+            threads
+        }
+    }
+
+    fn fixed_chains(&self) -> u32 {
+        8
     }
 
     fn takes_seeds(&self) -> bool {
@@ -100,7 +113,11 @@ impl SearchParams for RlBayesParams {
             start,
             rank,
         } = setup;
-        Box::new(RlBayes::new(evaluator, start, seed, *self, rank))
+        if start.nodes() < RegionChain::LEAST_NODES {
+            Box::new(RlBayes::new(evaluator, start, seed, *self, rank))
+        } else {
+            Box::new(RegionChain::new(evaluator, start, seed, *self, rank))
+        }
     }
 
     fn resume(&self, setup: ChainSetup, saved: &SavedChain) -> Result<Box<dyn Chain>, UnfitState> {
@@ -109,8 +126,13 @@ impl SearchParams for RlBayesParams {
             start,
             rank,
         } = setup;
-        let chain = RlBayes::resume(evaluator, start, *self, rank, saved)?;
-        Ok(Box::new(chain))
+        if start.nodes() < RegionChain::LEAST_NODES {
+            let chain = RlBayes::resume(evaluator, start, *self, rank, saved)?;
+            Ok(Box::new(chain))
+        } else {
+            let chain = RegionChain::resume(evaluator, start, *self, rank, saved)?;
+            Ok(Box::new(chain))
+        }
     }
 }
 
