@@ -5,6 +5,7 @@ use crate::elite::{EliteRow, Found};
 use crate::ids::{ChainId, Incarnation, NodeIdx, SearchId, Seed, WorkerId};
 use crate::score::{LogScore, ScoreSpec};
 use crate::search::{NamedConstraints, SearchSpec, SeedCounts, Seeds, StoppedBy};
+use crate::support::Resampling;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -187,6 +188,27 @@ pub struct SearchDescription {
     pub target: Option<LogScore>,
     /// How often a free-running worker reports without a record.
     pub exchange_every: Duration,
+    /// Set where the chains to run are replicates: each is this search on a resampled table.
+    pub replicates: Option<ReplicateDescription>,
+}
+
+/// How the replicates of a bootstrap are made; a chain's number is that of a replicate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReplicateDescription {
+    /// How their rows are drawn, and how many.
+    pub resampling: Resampling,
+    /// Evaluations of each search.
+    pub evaluations: u64,
+}
+
+/// What a coordinator has its workers do: first a search, then perhaps replicates.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Work {
+    /// Chains of the search.
+    #[default]
+    Search,
+    /// Replicates: a chain is a search on a resampled table, and reports once, at its end.
+    Replicates,
 }
 
 /// How a worker introduces itself.
@@ -206,6 +228,8 @@ pub struct Hello {
     pub chains: Vec<ChainId>,
     /// The search that they belong to.
     pub search: Option<SearchId>,
+    /// What they are part of.
+    pub work: Work,
 }
 
 /// What a worker gets when it joins.
@@ -217,8 +241,12 @@ pub struct Welcome {
     pub lease: Duration,
     /// The chains that it is to run.
     pub orders: Vec<ChainOrder>,
-    /// Set once the search is over.
+    /// Set once this work is over.
     pub stopped_by: Option<StoppedBy>,
+    /// What the worker is to do.
+    pub work: Work,
+    /// Whether other work follows once this is over: the worker joins again for it.
+    pub more_work: bool,
 }
 
 /// A worker's reports, all chains that have one.
@@ -228,6 +256,8 @@ pub struct Exchange {
     pub worker: WorkerId,
     /// Which process of it.
     pub incarnation: Incarnation,
+    /// What its chains are part of.
+    pub work: Work,
     /// What its chains report.
     pub reports: Vec<ChainReport>,
     /// How it is doing.
@@ -257,8 +287,10 @@ pub struct Reply {
     pub orders: Vec<ChainOrder>,
     /// How long the worker counts as alive without another exchange.
     pub lease: Duration,
-    /// Set once the search is over.
+    /// Set once this work is over.
     pub stopped_by: Option<StoppedBy>,
+    /// Whether other work follows: the worker leaves, and joins again for it.
+    pub more_work: bool,
 }
 
 /// A lockstep chain as it is stored at a barrier: enough to replay the next round anywhere.

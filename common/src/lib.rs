@@ -3,6 +3,7 @@
 //! Everything here is synchronous and pure: no sockets, no async runtime, no clock, no printing.
 //! Data flows one way: table -> counts -> score -> chain -> exchange -> pool -> result.
 
+pub mod canvas;
 pub mod data;
 pub mod elite;
 pub mod exchange;
@@ -14,6 +15,7 @@ pub mod hex;
 pub mod ids;
 pub mod inference;
 pub mod io;
+pub mod layout;
 pub mod metrics;
 pub mod network;
 pub mod proof;

@@ -2,7 +2,7 @@
 
 use super::assemble::ContentError;
 use super::format::Format;
-use super::svg::MAX_DRAWN_NODES;
+use super::picture::MAX_DRAWN_NODES;
 use crate::data::SourceError;
 use crate::network::NetworkError;
 use std::path::PathBuf;

@@ -3,9 +3,9 @@
 
 use super::error::{ReadError, WriteError};
 use super::format::Format;
+use super::picture::Around;
 use super::provenance::Provenance;
-use super::svg::Around;
-use super::{adjacency, bif, dot, edge_list, graphml, json, model_string, svg, text, xmlbif};
+use super::{adjacency, bif, dot, edge_list, graphml, json, model_string, picture, text, xmlbif};
 use crate::data::{Source, SourceError};
 use crate::graph::Cpdag;
 use crate::network::{NamedDag, Network, NetworkFile};
@@ -25,13 +25,13 @@ pub struct WriteOptions<'a> {
     /// The class that the network stands for: graphs and pictures show which edges may point either
     /// way, and JSON lists them.
     pub class: Option<&'a Cpdag>,
-    /// DOT and GraphML: the support of edges, as an attribute `strength`.
+    /// DOT and GraphML: the support of edges, as an attribute `strength`; JSON: a list `strengths`.
     pub support: Option<&'a SupportTable>,
     /// Where the network comes from, for the formats that hold probabilities.
     pub provenance: Option<&'a Provenance>,
-    /// SVG: draw the neighbourhood of a node only.
+    /// Pictures: draw the neighbourhood of a node only.
     pub around: Option<Around<'a>>,
-    /// SVG: show which edges this network does not have, and which it lacks.
+    /// Pictures: show which edges this network does not have, and which it lacks.
     pub truth: Option<&'a NamedDag>,
 }
 
@@ -122,7 +122,9 @@ fn parse_plain(format: Option<Format>, bytes: &[u8]) -> Result<Document, ReadErr
         Format::Csv => edge_list::read(text).map(Document::from),
         Format::Adjacency => adjacency::read(text).map(Document::from),
         Format::ModelString => model_string::read(text).map(Document::from),
-        format @ (Format::Dot | Format::GraphMl | Format::Svg) => Err(ReadError::WriteOnly(format)),
+        format @ (Format::Dot | Format::GraphMl | Format::Svg | Format::Png | Format::Pdf) => {
+            Err(ReadError::WriteOnly(format))
+        }
     }
 }
 
@@ -142,18 +144,23 @@ pub fn write_network(
             NetworkFile::Structure(_) => Err(WriteError::NeedsParameters(format)),
         }
     };
+    let drawn = || {
+        picture::draw(
+            &network.named_dag(),
+            options.around,
+            options.truth,
+            options.class,
+        )
+    };
     let text = match format {
         Format::Bif => bif::write(parametrised()?, options.strict_names, options.provenance)?,
         Format::XmlBif => xmlbif::write(parametrised()?, options.provenance)?,
         Format::Dot => dot::write(&network.named_dag(), options.class, options.support),
         Format::GraphMl => graphml::write(&network.named_dag(), options.class, options.support)?,
-        Format::Json => json::write(network, options.class, options.provenance),
-        Format::Svg => svg::write(
-            &network.named_dag(),
-            options.around,
-            options.truth,
-            options.class,
-        )?,
+        Format::Json => json::write(network, options.class, options.support, options.provenance),
+        Format::Svg => drawn()?.to_svg(),
+        Format::Png => return Ok(drawn()?.to_png()),
+        Format::Pdf => return Ok(drawn()?.to_pdf()),
         Format::Csv => edge_list::write(&network.named_dag(), options.class),
         Format::Adjacency => return Err(WriteError::ReadOnly(format)),
         Format::ModelString => model_string::write(&network.named_dag())?,

@@ -17,8 +17,12 @@ pub enum Format {
     GraphMl,
     /// Our JSON: nodes and edges, and states and probabilities if there are any.
     Json,
-    /// A picture; written only.
+    /// A picture of lines; written only.
     Svg,
+    /// A picture of pixels; written only.
+    Png,
+    /// A page; written only.
+    Pdf,
     /// `from,to` lines; a reader recognises an adjacency matrix by its content.
     Csv,
     /// A square matrix of 0 and 1 with names; read only.
@@ -30,7 +34,7 @@ pub enum Format {
 /// A file name whose ending names no format.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
-    "the ending of {0:?} names no network format; expected .bif, .xml, .bifxml, .xmlbif, .dot, .json, .svg, .csv, .graphml, .txt or .model"
+    "the ending of {0:?} names no network format; expected .bif, .xml, .bifxml, .xmlbif, .dot, .json, .svg, .png, .pdf, .csv, .graphml, .txt or .model"
 )]
 pub struct UnknownEnding(pub String);
 
@@ -59,11 +63,19 @@ impl Format {
             "dot" => Ok(Self::Dot),
             "json" => Ok(Self::Json),
             "svg" => Ok(Self::Svg),
+            "png" => Ok(Self::Png),
+            "pdf" => Ok(Self::Pdf),
             "csv" => Ok(Self::Csv),
             "graphml" => Ok(Self::GraphMl),
             "txt" | "model" => Ok(Self::ModelString),
             _ => Err(UnknownEnding(path.display().to_string())),
         }
+    }
+
+    /// Returns whether it is a picture.
+    #[must_use]
+    pub fn is_picture(self) -> bool {
+        matches!(self, Self::Svg | Self::Png | Self::Pdf)
     }
 
     /// Returns the format that the text's beginning shows, if it is one that can be read.
@@ -118,6 +130,8 @@ impl fmt::Display for Format {
             Self::GraphMl => "GraphML",
             Self::Json => "JSON",
             Self::Svg => "SVG",
+            Self::Png => "PNG",
+            Self::Pdf => "PDF",
             Self::Csv => "edge list",
             Self::Adjacency => "adjacency matrix",
             Self::ModelString => "model string",
@@ -141,7 +155,7 @@ mod tests {
         ] {
             assert_eq!(Format::from_path(name), Ok(format), "{name}");
         }
-        for name in ["bif", "x", "x.gz", "x.pdf", ""] {
+        for name in ["bif", "x", "x.gz", "x.docx", ""] {
             assert!(Format::from_path(name).is_err(), "{name}");
         }
     }

@@ -1,5 +1,5 @@
-//! Our JSON: `nodes` (names), `edges` (pairs of names), `cpdag` (what of them is compelled), with
-//! parameters `states` and `probabilities` per node, and `provenance`. A node's probabilities are one
+//! Our JSON: `nodes` (names), `edges` (pairs of names), `strengths` (their support, if it is known),
+//! `cpdag` (what of them is compelled), with parameters `states` and `probabilities` per node, and `provenance`. A node's probabilities are one
 //! row for each configuration of its parents; parents are in the order of their names, the states of
 //! the last one run fastest. Reading needs `edges` only.
 
@@ -11,6 +11,7 @@ use super::text::excerpt;
 use crate::graph::Cpdag;
 use crate::ids::NodeIdx;
 use crate::network::{NamedDag, Network, NetworkFile};
+use crate::support::SupportTable;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 
@@ -162,6 +163,7 @@ fn parameters(
 pub(super) fn write(
     network: &NetworkFile,
     class: Option<&Cpdag>,
+    support: Option<&SupportTable>,
     provenance: Option<&Provenance>,
 ) -> String {
     let named = network.named_dag();
@@ -169,6 +171,11 @@ pub(super) fn write(
     object.insert("nodes".into(), json!(named.names()));
     let edges: Vec<[&str; 2]> = named.named_edges().map(|(from, to)| [from, to]).collect();
     object.insert("edges".into(), json!(edges));
+    if let Some(support) = support {
+        let edges = named.dag().edges();
+        let strengths: Vec<f64> = edges.map(|(a, b)| support.pair(a, b).strength()).collect();
+        object.insert("strengths".into(), json!(strengths));
+    }
     if let Some(class) = class {
         let pairs = |pairs: &BTreeSet<(NodeIdx, NodeIdx)>| -> Vec<[&str; 2]> {
             let pairs = pairs.iter();

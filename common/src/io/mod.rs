@@ -17,10 +17,12 @@ mod graphml;
 mod json;
 mod model_string;
 mod name_lists;
+mod picture;
 mod provenance;
+pub mod report;
 mod support;
-mod svg;
 mod text;
+pub mod viewer;
 mod xmlbif;
 
 #[cfg(test)]
@@ -35,8 +37,8 @@ pub use file::{
 };
 pub use format::{Format, UnknownEnding};
 pub use name_lists::{parse_edge_lists, parse_name_lists};
+pub use picture::{Around, MAX_DRAWN_NODES, draw_support};
 pub use provenance::Provenance;
 pub use support::{SupportPicture, support_csv, support_dot, support_graphml, support_json};
-pub use svg::{Around, MAX_DRAWN_NODES, draw_support};
 #[cfg(test)]
 mod tests;

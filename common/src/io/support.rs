@@ -1,5 +1,5 @@
 //! The support of edges as tables and graphs: CSV with bnlearn's columns first, JSON, DOT and
-//! GraphML; written only. The picture is in `svg`.
+//! GraphML; written only. The picture is in `picture`.
 
 use super::dot::{id, label};
 use super::error::WriteError;
@@ -42,6 +42,16 @@ impl SupportPicture<'_> {
     #[must_use]
     pub fn is_weak(&self, pair: &PairSupport) -> bool {
         pair.strength() < self.threshold
+    }
+
+    /// Returns what is written on a pair; the support of a required edge is 1 by construction.
+    #[must_use]
+    pub fn label(&self, pair: &PairSupport) -> String {
+        let required = match self.table.is_required(pair) {
+            true => " required",
+            false => "",
+        };
+        format!("{:.2}{required}", pair.strength())
     }
 
     /// Returns whether a pair has a head: where the direction is the commonest mark.
@@ -132,7 +142,8 @@ pub fn support_dot(picture: &SupportPicture<'_>) -> String {
         let (from, to) = (id(table.name(pair.from)), id(table.name(pair.to)));
         let strength = pair.strength();
         text += &format!(
-            "  {from} -> {to} [strength={strength}, label=\"{strength:.2}\", penwidth={:.2}",
+            "  {from} -> {to} [strength={strength}, label=\"{}\", penwidth={:.2}",
+            picture.label(&pair),
             0.5 + 2.5 * strength
         );
         if !SupportPicture::has_head(&pair) {
@@ -147,7 +158,7 @@ pub fn support_dot(picture: &SupportPicture<'_>) -> String {
     text
 }
 
-/// Writes the picture's graph as GraphML, with `strength`, `direction` and `in_best` as data.
+/// Writes the picture's graph as GraphML, with `strength`, `direction`, `in_best` and `required` as data.
 ///
 /// # Errors
 /// If XML can't hold a name.
@@ -161,13 +172,14 @@ pub fn support_graphml(picture: &SupportPicture<'_>) -> Result<String, WriteErro
     }
     for pair in picture.pairs() {
         text += &format!(
-            "    <edge source=\"n{}\" target=\"n{}\" directed=\"{}\"><data key=\"strength\">{}</data><data key=\"direction\">{}</data><data key=\"in_best\">{}</data></edge>\n",
+            "    <edge source=\"n{}\" target=\"n{}\" directed=\"{}\"><data key=\"strength\">{}</data><data key=\"direction\">{}</data><data key=\"in_best\">{}</data><data key=\"required\">{}</data></edge>\n",
             pair.from,
             pair.to,
             SupportPicture::has_head(&pair),
             pair.strength(),
             pair.direction(),
             table.is_in_best(&pair),
+            table.is_required(&pair),
         );
     }
     text += "  </graph>\n</graphml>\n";
@@ -180,12 +192,14 @@ const GRAPHML: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>
   <key id=\"strength\" for=\"edge\" attr.name=\"strength\" attr.type=\"double\"/>
   <key id=\"direction\" for=\"edge\" attr.name=\"direction\" attr.type=\"double\"/>
   <key id=\"in_best\" for=\"edge\" attr.name=\"in_best\" attr.type=\"boolean\"/>
+  <key id=\"required\" for=\"edge\" attr.name=\"required\" attr.type=\"boolean\"/>
   <graph edgedefault=\"directed\">
 ";
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::canvas::Shape;
     use crate::graph::Cpdag;
     use crate::io::draw_support;
 
@@ -223,6 +237,57 @@ mod tests {
     }
 
     #[test]
+    fn required_edges_are_marked_wherever_support_is_written() {
+        let required = Dag::from_edges(4, [(NodeIdx::new(1), NodeIdx::new(2))]).unwrap();
+        let table = table().with_required(&required);
+        let picture = SupportPicture {
+            table: &table,
+            threshold: 0.5,
+            truth: None,
+        };
+        assert!(support_dot(&picture).contains("label=\"0.75 required\""));
+        let graphml = support_graphml(&picture).unwrap();
+        let marked = graphml.matches("<data key=\"required\">true</data>");
+        assert_eq!(marked.count(), 1, "{graphml}");
+        let svg = draw_support(&picture).unwrap().to_svg();
+        assert!(svg.contains(">0.75 required</text>"), "{svg}");
+        let json = support_json(&table);
+        let marked = |edge: &&Value| edge["required"] == true;
+        assert_eq!(json.as_array().unwrap().iter().filter(marked).count(), 1);
+    }
+
+    #[test]
+    fn labels_of_crossing_edges_keep_apart() {
+        let edges =
+            [(0, 2), (0, 3), (1, 2), (1, 3)].map(|(a, b)| (NodeIdx::new(a), NodeIdx::new(b)));
+        let crossing = Cpdag::of(&Dag::from_edges(4, edges).unwrap());
+        let names = ["TEMPERATURE", "ANAESTHESIA", "VENTILATION", "HEART_RATES"];
+        let names = names.map(str::to_owned).to_vec();
+        let table = SupportTable::of(names, &[crossing]);
+        let picture = SupportPicture {
+            table: &table,
+            threshold: 0.5,
+            truth: None,
+        };
+        let svg = draw_support(&picture).unwrap().to_svg();
+        let number = |line: &str, name: &str| -> f64 {
+            let (_, rest) = line.split_once(&format!(" {name}=\"")).unwrap();
+            rest.split_once('"').unwrap().0.parse().unwrap()
+        };
+        let labels = svg.lines().filter(|line| line.ends_with(">1.00</text>"));
+        let places: Vec<(f64, f64)> = labels
+            .map(|it| (number(it, "x"), number(it, "y")))
+            .collect();
+        assert_eq!(places.len(), 4, "{svg}");
+        for (at, one) in places.iter().enumerate() {
+            for other in &places[at + 1..] {
+                let apart = (one.0 - other.0).abs() >= 24.0 || (one.1 - other.1).abs() >= 11.0;
+                assert!(apart, "{places:?}");
+            }
+        }
+    }
+
+    #[test]
     fn picture_and_table_agree() {
         let table = table();
         let picture = SupportPicture {
@@ -246,9 +311,13 @@ mod tests {
         let graphml = support_graphml(&picture).unwrap();
         let heads = graphml.matches("directed=\"true\"").count();
         assert_eq!((heads, graphml.matches("<edge ").count()), (2, 3));
-        let svg = draw_support(&picture).unwrap();
-        assert_eq!(svg.matches("marker-end").count(), 2, "{svg}");
-        assert_eq!(svg.matches("class=\"edge\"").count(), 3);
+        assert!(!dot.contains("required"), "{dot}");
+        let canvas = draw_support(&picture).unwrap();
+        let heads = canvas.to_svg().matches("marker-end").count();
+        assert_eq!(heads, 2, "{}", canvas.to_svg());
+        let numbers =
+            |shape: &&Shape| matches!(shape, Shape::Rect(ground) if ground.border.is_none());
+        assert_eq!(canvas.shapes.iter().filter(numbers).count(), 3);
         for line in support_json(&table).as_array().unwrap() {
             let head = line["consensus"] == "->";
             let name = format!(

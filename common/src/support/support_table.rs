@@ -53,6 +53,12 @@ impl SupportTable {
         self
     }
 
+    /// Returns the edges that every network has because they are required.
+    #[must_use]
+    pub fn required(&self) -> &Dag {
+        &self.required
+    }
+
     /// Returns the names of the variables.
     #[must_use]
     pub fn names(&self) -> &[String] {
@@ -210,7 +216,8 @@ mod tests {
     fn required_edges_stay_out_of_the_threshold() {
         let classes = vec![class(&[(0, 1), (2, 3)]); 4];
         let table = SupportTable::of(names(), &classes);
-        assert!(table.l1_threshold().abs() < 1e-12);
+        // R's search ends just above the share of absent pairs.
+        assert!((table.l1_threshold() - 1.0).abs() < 1e-12);
         let three = ["a", "b", "c"].map(str::to_owned).to_vec();
         let edges = |edges: &[(usize, usize)]| {
             let edges = edges

@@ -4,11 +4,15 @@
 use crate::graph::{Cpdag, Joined};
 use crate::ids::NodeIdx;
 use crate::io::error::WriteError;
+use crate::layout::{Label, labels};
 use crate::network::NamedDag;
 use std::collections::BTreeMap;
 
 /// The largest number of nodes that a picture shows.
-pub const MAX_DRAWN_NODES: usize = 150;
+pub const MAX_DRAWN_NODES: usize = 2000;
+
+/// The largest number of nodes in the neighbourhood of one.
+const MOST_NEIGHBOURS: usize = 150;
 
 /// Which part of a network to draw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,8 +51,8 @@ pub(super) enum Verdict {
 #[derive(Debug)]
 pub(super) struct Part {
     pub(super) names: Vec<String>,
-    /// The names, shortened if they are very long.
-    pub(super) labels: Vec<String>,
+    /// The names as boxes show them.
+    pub(super) labels: Vec<Label>,
     pub(super) edges: Vec<(usize, usize)>,
     pub(super) verdicts: Vec<Verdict>,
     /// Which edges have a head; those that may point either way have none.
@@ -93,7 +97,7 @@ impl Part {
             .map(|(at, &node)| (node, at))
             .collect();
         let mut part = Self {
-            labels: names.iter().map(|name| shortened(name)).collect(),
+            labels: labels(&names),
             names,
             edges: Vec::new(),
             verdicts: Vec::new(),
@@ -203,16 +207,8 @@ fn neighbourhood(
         nodes.extend(&next);
         ring = next;
     }
-    let left_out = nodes.len().saturating_sub(MAX_DRAWN_NODES);
-    nodes.truncate(MAX_DRAWN_NODES);
+    let left_out = nodes.len().saturating_sub(MOST_NEIGHBOURS);
+    nodes.truncate(MOST_NEIGHBOURS);
     nodes.sort_unstable();
     Ok((nodes, left_out))
-}
-
-pub(super) fn shortened(name: &str) -> String {
-    const LONGEST: usize = 32;
-    if name.chars().count() <= LONGEST {
-        return name.to_owned();
-    }
-    name.chars().take(LONGEST - 1).chain(['…']).collect()
 }
