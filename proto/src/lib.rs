@@ -5,7 +5,7 @@
 pub mod convert;
 
 /// Version of the protocol; a peer with another one is refused.
-pub const PROTOCOL_VERSION: u32 = 2;
+pub const PROTOCOL_VERSION: u32 = 3;
 
 /// Maximum size of a message, on both sides.
 pub const MAX_MESSAGE_BYTES: usize = 4 << 20;

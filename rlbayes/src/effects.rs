@@ -5,6 +5,7 @@
 use crate::coordination::{Command, State, WorkerChange};
 use crate::journal::Batch;
 use rlbayes_common::elite::EliteRow;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// What commands ask for.
@@ -28,6 +29,9 @@ impl Effects {
                 Command::StoreRows(rows) => effects.batch.rows.extend(rows),
                 Command::StoreOverall(rows) => effects.batch.overall.extend(rows),
                 Command::StoreChain(chain, stored) => effects.batch.chains.push((chain, stored)),
+                Command::StoreReplicate(number, replicate) => {
+                    effects.batch.replicates.push((number, replicate));
+                }
                 Command::StoreProgress => effects.batch.progress = Some(state.progress(now)),
                 Command::Record(row) => effects.records.push(row),
                 Command::Worker(worker, change) => match change {
@@ -40,6 +44,11 @@ impl Effects {
                     }
                 },
                 Command::Halt => effects.halt = true,
+                Command::Replicates(reason) => {
+                    let done = state.replicates().len();
+                    let of = state.plan().replicates;
+                    tracing::info!(reason = reason.as_str(), done, of, "the replicates begin");
+                }
                 Command::Finished(reason) => {
                     tracing::info!(reason = reason.as_str(), "the search is finished");
                 }
@@ -68,7 +77,11 @@ pub fn everything(state: &State, now: Duration) -> Batch {
         overall: pool.overall().cloned().collect(),
         chains: state.stored_chains().collect(),
         progress: Some(state.progress(now)),
-        replicates: Vec::new(),
+        replicates: state
+            .replicates()
+            .iter()
+            .map(|(&number, it)| (number, Arc::clone(it)))
+            .collect(),
         keep_only: None,
     }
 }

@@ -23,6 +23,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 use thiserror::Error;
 
@@ -62,7 +63,7 @@ pub struct Batch {
     /// How far the search has come.
     pub progress: Option<Progress>,
     /// Replicates of a bootstrap that are done.
-    pub replicates: Vec<(u32, Replicate)>,
+    pub replicates: Vec<(u32, Arc<Replicate>)>,
     /// The keys of the pool's rows: others are dropped. None: nothing is dropped.
     pub keep_only: Option<BTreeSet<StructureKey>>,
 }
@@ -323,7 +324,7 @@ impl Journal {
                         score,
                         finished,
                     };
-                    replicates.insert(number.value(), replicate);
+                    replicates.insert(number.value(), Arc::new(replicate));
                 }
             }
             Err(redb::TableError::TableDoesNotExist(_)) => {}
@@ -472,6 +473,7 @@ const FIGURES: [&str; 6] = [
 fn numbers_of(progress: &Progress) -> impl Iterator<Item = (&'static str, Option<u64>)> {
     let Progress {
         elapsed,
+        cpu_time,
         record,
         round,
         counters,
@@ -484,6 +486,7 @@ fn numbers_of(progress: &Progress) -> impl Iterator<Item = (&'static str, Option
     let reason = stopped_by.and_then(|reason| StoppedBy::ALL.iter().position(|&r| r == reason));
     [
         ("elapsed_micros", Some(micros(*elapsed))),
+        ("cpu_micros", cpu_time.map(micros)),
         (
             "record_score_bits",
             record.map(|record| record.score.value().to_bits()),
@@ -514,6 +517,7 @@ fn progress_of(numbers: &BTreeMap<String, u64>) -> Progress {
     })();
     Progress {
         elapsed: Duration::from_micros(zero("elapsed_micros")),
+        cpu_time: number("cpu_micros").map(Duration::from_micros),
         record,
         round: Round(zero("round")),
         counters: ChainCounters::from_figures(FIGURES.map(zero)),

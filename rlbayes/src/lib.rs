@@ -110,6 +110,8 @@ pub mod machine;
 #[doc(hidden)]
 pub mod memory_layout;
 #[doc(hidden)]
+pub mod provenance;
+#[doc(hidden)]
 pub mod state_folder;
 #[doc(hidden)]
 pub mod units;

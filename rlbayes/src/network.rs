@@ -156,7 +156,7 @@ impl Network {
         Ok(Self(NetworkFile::Structure(named)))
     }
 
-    /// Writes the network; the ending chooses the format: .bif .xml .bifxml .dot .json .svg .csv
+    /// Writes the network; the ending chooses the format: .bif .xml .bifxml .dot .json .svg .png .pdf .csv
     /// (edge list) .graphml .txt (model string), each also with .gz. The file is there whole or not
     /// at all.
     ///
@@ -350,5 +350,12 @@ impl Network {
             NetworkFile::Structure(named) => named.dag(),
             NetworkFile::Parametrised(network) => network.dag(),
         }
+    }
+}
+
+impl From<NetworkFile> for Network {
+    /// Takes over what a format has read.
+    fn from(file: NetworkFile) -> Self {
+        Self(file)
     }
 }

@@ -72,8 +72,8 @@ impl Progress {
 pub struct StopHandle(Arc<AtomicBool>);
 
 impl StopHandle {
-    /// Ends the search: the slice under way is finished, everything is saved, and the outcome says
-    /// that it was interrupted. In rounds, the round is finished first.
+    /// Ends the search soon: everything is saved, and the outcome says that it was interrupted. A
+    /// long round is cut, and replayed when the search is resumed.
     pub fn stop(&self) {
         self.0.store(true, Relaxed);
     }
@@ -82,6 +82,13 @@ impl StopHandle {
     #[must_use]
     pub fn is_stopped(&self) -> bool {
         self.0.load(Relaxed)
+    }
+}
+
+impl StopHandle {
+    /// Returns the flag, for chains that end in the middle of a step.
+    pub(crate) fn flag(&self) -> &Arc<AtomicBool> {
+        &self.0
     }
 }
 

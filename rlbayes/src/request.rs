@@ -6,6 +6,7 @@ mod by_name;
 
 use crate::chains::{ChainMaker, SliceSettings};
 use crate::coordination::{ChainCount, Cooperation, Pace, SearchPlan, Snapshots};
+use crate::identity::Settings;
 use crate::machine;
 use crate::memory_layout::MemoryLayout;
 use crate::settings::{Proving, Runners, SearchSettings};
@@ -48,6 +49,8 @@ pub struct SearchRequest {
     ladder: u32,
     /// Bytes that a prover beside the chains may hold; none: there is no prover.
     prover_bytes: Option<usize>,
+    /// What makes replicates that follow the search the same, by name; part of its identity.
+    followed_by: Settings,
 }
 
 /// A setting of a search, by its name.
@@ -104,6 +107,15 @@ pub enum RequestError {
         /// What was allowed.
         memory: usize,
     },
+    /// The workers of a cluster do not report their processor time.
+    #[error(
+        "a limit on processor time is for a search in one process; on a cluster limit the time or \
+         the evaluations"
+    )]
+    CpuTimeOfWorkers,
+    /// The processor time is limited, and this system does not report it.
+    #[error("this system does not report processor time; limit the time or the evaluations")]
+    NoCpuTime,
     /// Not even one chain fits into the memory.
     #[error(
         "a search on this table needs at least {needed} bytes of memory; {memory} were allowed"
@@ -149,6 +161,14 @@ impl SearchRequest {
                 return Err(RequestError::Zero(field));
             }
         }
+        if settings.budget.cpu_time.is_some() {
+            if settings.runners != Runners::Threads {
+                return Err(RequestError::CpuTimeOfWorkers);
+            }
+            if machine::cpu_seconds().is_none() {
+                return Err(RequestError::NoCpuTime);
+            }
+        }
         let score = settings.score.spec(settings.penalty_scale)?;
         let algorithm = settings.algorithm;
         algorithm.check()?;
@@ -176,8 +196,12 @@ impl SearchRequest {
             }
             Some(chains) => chains,
             None => {
-                let of = if settings.deterministic { 1 } else { threads };
-                algorithm.default_chains(of).min(layout.most_chains)
+                let usual = if settings.deterministic {
+                    algorithm.fixed_chains()
+                } else {
+                    algorithm.default_chains(threads, table.data().nodes())
+                };
+                usual.min(layout.most_chains)
             }
         };
         let threads = threads.min(fitting);
@@ -185,7 +209,7 @@ impl SearchRequest {
             Runners::Threads if threads == 1 => (ChainCount::Fixed(fitting), Pace::Lockstep),
             _ if settings.deterministic => (ChainCount::Fixed(fitting), Pace::Lockstep),
             Runners::Workers { .. } if settings.chains.is_none() => (
-                ChainCount::PerThread(algorithm.default_chains(1)),
+                ChainCount::PerThread(algorithm.default_chains(1, table.data().nodes())),
                 Pace::Free,
             ),
             _ => (ChainCount::Fixed(fitting), Pace::Free),
@@ -218,6 +242,7 @@ impl SearchRequest {
             cache_bytes: caches - prover_bytes.unwrap_or(0),
             ladder: chains.ladder(),
             prover_bytes,
+            followed_by: Vec::new(),
         })
     }
 
@@ -269,6 +294,7 @@ impl SearchRequest {
             cache_bytes: layout.caches(chains),
             ladder: search.ladder,
             prover_bytes: None,
+            followed_by: Vec::new(),
         })
     }
 
@@ -365,6 +391,29 @@ impl SearchRequest {
         }
     }
 
+    /// Returns the same chains as a search in rounds on one thread, with a limit of evaluations.
+    pub(crate) fn on_one_thread(self, evaluations: u64) -> Self {
+        Self {
+            runners: Runners::Threads,
+            threads: 1,
+            pace: Pace::Lockstep,
+            budget: Budget {
+                evaluations: Some(evaluations),
+                ..Budget::default()
+            },
+            ..self
+        }
+    }
+
+    /// Returns the same search, followed by replicates: those of other settings would be another
+    /// search's, any number of the same are not.
+    pub(crate) fn followed_by(&self, replicates: Settings) -> Self {
+        Self {
+            followed_by: replicates,
+            ..self.clone()
+        }
+    }
+
     /// Returns the constraints.
     pub(crate) fn constraints(&self) -> &Constraints {
         &self.constraints
@@ -450,6 +499,7 @@ impl SearchRequest {
             cooperation: self.cooperation,
             snapshots,
             lease: lease.max(LEAST_LEASE),
+            replicates: 0,
         }
     }
 
@@ -480,6 +530,7 @@ impl SearchRequest {
             round_evaluations: self.round_evaluations,
             target: self.budget.target,
             exchange_every: self.exchange_every(),
+            replicates: None,
         }
     }
 

@@ -5,6 +5,7 @@ use crate::chains::{ChainFolder, ChainMaker, ChainThreads};
 use crate::coordination::{Command, Event, State};
 use crate::effects::{Effects, drop_stale_rows, everything, log_record};
 use crate::journal::{Batch, Journal};
+use crate::machine;
 use crate::outcome::Outcome;
 use crate::progress::{Progress, StopHandle};
 use crate::proof::Proof;
@@ -12,7 +13,7 @@ use crate::request::{CHECKPOINT_EVERY, SearchRequest};
 use crate::side_proof::SideProof;
 use crate::state_folder::{self, StateFolderError};
 use rlbayes_common::elite::Found;
-use rlbayes_common::exchange::{Answer, ChainOrder, ChainReport, Exchange, Hello, Origin};
+use rlbayes_common::exchange::{Answer, ChainOrder, ChainReport, Exchange, Hello, Origin, Work};
 use rlbayes_common::graph::Dag;
 use rlbayes_common::ids::{ChainId, Incarnation, WorkerId};
 use rlbayes_common::search::{SavedChain, StoppedBy};
@@ -89,6 +90,7 @@ pub(crate) fn run(request: &SearchRequest, options: RunOptions<'_>) -> Result<Ou
     let run = Run {
         request,
         earlier: state.spent(Duration::ZERO).time,
+        earlier_cpu: state.spent(Duration::ZERO).cpu_time.unwrap_or_default(),
         // To the state machine this process is a new one: its chains count up from here.
         incarnation: Incarnation(1 + state.counters().evaluations),
         worker: WorkerId::default(),
@@ -102,9 +104,11 @@ pub(crate) fn run(request: &SearchRequest, options: RunOptions<'_>) -> Result<Ou
         halt,
         pending: Vec::new(),
         running: BTreeMap::new(),
+        round_is_cut: false,
         unsaved: false,
         chain_unsaved: false,
         begun: Instant::now(),
+        cpu_begun: machine::cpu_seconds(),
         cleared_at: Duration::ZERO,
         checkpoint_at: Duration::ZERO,
         shown_at: Duration::ZERO,
@@ -120,6 +124,8 @@ struct Run<'a> {
     request: &'a SearchRequest,
     /// Time that earlier runs of the same state folder spent.
     earlier: Duration,
+    /// Processor time that they spent.
+    earlier_cpu: Duration,
     incarnation: Incarnation,
     worker: WorkerId,
     state: State,
@@ -135,10 +141,14 @@ struct Run<'a> {
     pending: Vec<ChainReport>,
     /// The chains that run, and whether each was told to stop.
     running: BTreeMap<ChainId, bool>,
+    /// Whether an interrupt has cut a lockstep round that is replayed when the search is resumed.
+    round_is_cut: bool,
     /// Whether the last batch, or the last checkpoint, could not be written: logged once.
     unsaved: bool,
     chain_unsaved: bool,
     begun: Instant,
+    /// Processor seconds of the process when the run began, where the system reports them.
+    cpu_begun: Option<f64>,
     cleared_at: Duration,
     checkpoint_at: Duration,
     shown_at: Duration,
@@ -162,10 +172,21 @@ impl Run<'_> {
         loop {
             let is_open = self.wait_for_reports();
             let now = self.begun.elapsed();
-            let mut commands = self.state.apply(now, Event::Tick);
+            let mut commands = self.count_cpu_time(now);
+            commands.extend(self.state.apply(now, Event::Tick));
             if stop.is_stopped() && !interrupted {
                 interrupted = true;
+                let is_replayed = self.request.is_deterministic() && self.journal.is_some();
+                // A short round is finished; nothing resumes a search without a journal.
+                if !is_replayed || self.state.can_replay_round() {
+                    self.round_is_cut = is_replayed;
+                    self.halt.store(true, Relaxed);
+                }
                 commands.extend(self.state.apply(now, Event::Stop(StoppedBy::Interrupt)));
+                if self.round_is_cut {
+                    self.carry_out(now, commands);
+                    break;
+                }
             }
             if self.is_proven() {
                 commands.extend(self.state.apply(now, Event::Stop(StoppedBy::Proven)));
@@ -203,6 +224,16 @@ impl Run<'_> {
         let now = self.begun.elapsed();
         watch(&self.progress(now, false));
         (self.state, self.proof)
+    }
+
+    /// Tells the state machine how much processor time the search has taken.
+    fn count_cpu_time(&mut self, now: Duration) -> Vec<Command> {
+        let (Some(begun), Some(seconds)) = (self.cpu_begun, machine::cpu_seconds()) else {
+            return Vec::new();
+        };
+        let here = Duration::try_from_secs_f64(seconds - begun).unwrap_or_default();
+        self.state
+            .apply(now, Event::CpuTime(self.earlier_cpu + here))
     }
 
     fn progress(&self, now: Duration, improved: bool) -> Progress {
@@ -247,6 +278,7 @@ impl Run<'_> {
             program_version: env!("CARGO_PKG_VERSION").to_owned(),
             chains: Vec::new(),
             search: None,
+            work: Work::Search,
         };
         let commands = self.state.apply(Duration::ZERO, Event::Join(hello));
         self.carry_out(Duration::ZERO, commands);
@@ -293,6 +325,7 @@ impl Run<'_> {
         Exchange {
             worker: self.worker,
             incarnation: self.incarnation,
+            work: Work::Search,
             reports,
             statistics: self.threads.statistics(),
         }
@@ -420,7 +453,11 @@ impl Run<'_> {
             self.note(report);
         }
         let mut last = std::mem::take(&mut self.pending);
-        if self.request.is_deterministic() {
+        let mut cut = Vec::new();
+        if self.round_is_cut {
+            cut = std::mem::take(&mut last);
+            cut.extend(ended.last_reports());
+        } else if self.request.is_deterministic() {
             // Not reports of a round: the chains as they stand, for a run that continues later.
             last = ended.last_reports();
         } else {
@@ -434,8 +471,9 @@ impl Run<'_> {
             report.finds.push((Found::Best, row));
         }
         let now = self.begun.elapsed();
+        let mut commands = self.count_cpu_time(now);
         let exchange = self.exchange(last);
-        let mut commands = self.state.apply(now, Event::Leave(exchange));
+        commands.extend(self.state.apply(now, Event::Leave(exchange)));
         if self.state.stopped_by().is_none() {
             // Chain threads ended by themselves, which only a broken one does.
             commands.extend(self.state.apply(now, Event::Stop(StoppedBy::Interrupt)));
@@ -446,5 +484,6 @@ impl Run<'_> {
             ..Batch::default()
         };
         self.store(now, batch);
+        self.state.show_cut_round(now, cut);
     }
 }

@@ -122,6 +122,14 @@ impl<'a> Search<'a> {
         self
     }
 
+    /// Limits the processor time spent searching, over all threads of the process: also those of the
+    /// caller, if they work meanwhile.
+    #[must_use]
+    pub fn cpu_time(mut self, time: Duration) -> Self {
+        self.settings.budget.cpu_time = Some(time);
+        self
+    }
+
     /// Limits how many local scores are asked for over all chains.
     #[must_use]
     pub fn evaluations(mut self, evaluations: u64) -> Self {

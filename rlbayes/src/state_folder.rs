@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use thiserror::Error;
 
 /// The name of the journal in a search's folder.
@@ -219,7 +220,7 @@ pub(crate) fn open_replicates(
     folder: &Path,
     request: &BootstrapRequest,
     warn: impl FnMut(String),
-) -> Result<(Journal, BTreeMap<u32, Replicate>), StateFolderError> {
+) -> Result<(Journal, BTreeMap<u32, Arc<Replicate>>), StateFolderError> {
     let settings = request.settings();
     let nodes = request.table().data().nodes();
     let (mut journal, stored) = open_named(

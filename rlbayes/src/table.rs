@@ -97,6 +97,19 @@ impl Table {
         })
     }
 
+    /// Makes a table of what `make` returns, under a name.
+    ///
+    /// # Errors
+    /// Whatever `make` finds wrong.
+    #[doc(hidden)]
+    pub fn made_by(
+        name: &str,
+        make: impl FnOnce() -> Result<(data::Table, LoadReport), LoadError>,
+    ) -> Result<Self, LoadError> {
+        let (table, report) = make()?;
+        Ok(Self::loaded(name, table, report))
+    }
+
     /// Takes over a table that was made elsewhere.
     #[doc(hidden)]
     #[must_use]

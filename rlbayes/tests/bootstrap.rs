@@ -325,7 +325,12 @@ fn with_a_copy() -> Table {
 /// 0.5, and are named.
 #[test]
 fn equal_alternatives_share_the_support_and_are_named() {
-    let support = Bootstrap::on(&with_a_copy()).replicates(60).run().unwrap();
+    let settings = BootstrapSettings {
+        replicates: 60,
+        threshold: 0.8,
+        ..BootstrapSettings::default()
+    };
+    let support = Bootstrap::with(&with_a_copy(), settings).run().unwrap();
     let (one, other) = (
         support.strength("a", "b").unwrap(),
         support.strength("a", "copy").unwrap(),
@@ -353,6 +358,11 @@ fn equal_alternatives_share_the_support_and_are_named() {
     // No threshold drops what is there: at 0.5 one of them at least is not in the consensus.
     let drawn = support.table().consensus();
     assert!(drawn.len() <= 2, "{drawn:?}");
+    // The L1 threshold is information and decides nothing: one of the alternatives at least is not below it.
+    let l1 = support.table().l1_threshold();
+    assert!(l1 <= one.max(other) && one.max(other) < 0.8, "{l1}");
+    let kept = support.relearn(&StopHandle::default()).unwrap();
+    assert_eq!(kept.edges().len(), 1, "{:?}", kept.edges());
 }
 
 /// Trap 4: classes are counted, not networks; constraints direct what they direct; required edges are
@@ -441,6 +451,26 @@ fn a_network_for_inference_is_the_best_among_supported_pairs() {
         (score - expected.score()).abs() < 1e-6,
         "{score} {}",
         expected.score()
+    );
+    // A chain a - z - b whose edges point either way in every replicate: directions that are taken pair
+    // by pair, ties by name, make a collider of it.
+    let rows = (0..400).map(|row| {
+        let z = row % 2;
+        let turned = |odd| if row % odd == 0 { 1 - z } else { z };
+        format!("{},{},{z}", turned(5), turned(7))
+    });
+    let chain = parse("a,b,z", rows);
+    let support = Bootstrap::on(&chain).replicates(20).run().unwrap();
+    for end in ["a", "b"] {
+        let pair = support.pair(end, "z").unwrap();
+        assert_eq!(pair.marks.undirected, 20, "{pair:?}");
+    }
+    let edges = |network: &Network| network.edges().len();
+    let relearned = support.relearn(&StopHandle::default()).unwrap();
+    let into_z = relearned.edges().into_iter().filter(|&(_, to)| to == "z");
+    assert!(
+        into_z.count() < 2 && edges(&relearned) == 2,
+        "{relearned:?}"
     );
 }
 

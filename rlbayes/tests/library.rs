@@ -10,6 +10,7 @@ use rlbayes::{
     Algorithm, Fit, Network, RequestError, RunError, Score, Search, SearchError, SearchSettings,
     StateFolderError, StopHandle, StoppedBy, Table,
 };
+use rlbayes_common::data::{Schema, Table as Data, Variable};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -123,6 +124,48 @@ fn a_search_is_stopped_from_another_thread_with_one_thread_and_with_two() {
     }
 }
 
+/// Makes a table so tall that a round takes a minute or more.
+fn tall() -> Table {
+    const COLUMNS: u64 = 24;
+    let column = |column: u64| {
+        let cell = |row: u64| {
+            // Neighbours depend on each other: they differ in what their own draw adds.
+            let shared = (row / 3).wrapping_mul(0x9E37_79B9_7F4A_7C15 ^ (column / 2));
+            let own = (row ^ (column << 32)).wrapping_mul(0xD6E8_FEB8_6659_FD93);
+            u8::from((shared >> 40) % 5 < 2) ^ u8::from((own >> 40).is_multiple_of(7))
+        };
+        (0..400_000).map(cell).collect::<Vec<u8>>()
+    };
+    let variables = (0..COLUMNS)
+        .map(|column| Variable::new(format!("v{column}"), vec!["0".into(), "1".into()]).unwrap())
+        .collect();
+    let columns = (0..COLUMNS).map(column).collect();
+    let data = Data::new(Schema::new(variables).unwrap(), columns).unwrap();
+    Table::from_data("tall", data)
+}
+
+#[test]
+fn an_interrupt_does_not_wait_for_the_round_of_a_tall_table() {
+    const ROUND: u64 = 200_000;
+    let table = tall();
+    for (threads, is_kept) in [(1, false), (1, true), (2, false), (2, true)] {
+        let folder = tempfile::tempdir().unwrap();
+        let stop = StopHandle::default();
+        let mut search = Search::on(&table)
+            .threads(threads)
+            .time(Duration::from_secs(3600))
+            .stop_with(&stop)
+            .on_progress(|_| stop.stop());
+        if is_kept {
+            search = search.state(folder.path());
+        }
+        let found = search.run().unwrap();
+        assert_eq!(found.stopped_by(), StoppedBy::Interrupt);
+        let done = found.evaluations();
+        assert!(done < ROUND, "{done} with {threads} threads, {is_kept}");
+    }
+}
+
 #[test]
 fn a_search_in_pieces_is_the_search_in_one() {
     let folder = tempfile::tempdir().unwrap();
@@ -144,6 +187,56 @@ fn a_search_in_pieces_is_the_search_in_one() {
     let again = search(6_000_000).state(folder.path()).run().unwrap();
     assert!(again.had_ended_before());
     assert_eq!(again.edges(), pieces.edges());
+}
+
+#[test]
+fn a_round_that_an_interrupt_cuts_is_replayed_when_the_search_is_resumed() {
+    const CHAINS: u32 = 2;
+    // Seconds on any machine: a short round is finished rather than cut.
+    const ROUND: u64 = 8_000_000;
+    let folder = tempfile::tempdir().unwrap();
+    let table = alarm();
+    let search = || {
+        let settings = SearchSettings {
+            chains: Some(CHAINS),
+            threads: Some(1),
+            seed: 3,
+            round_evaluations: ROUND,
+            ..SearchSettings::default()
+        };
+        Search::with(&table, settings).evaluations(3 * ROUND * u64::from(CHAINS))
+    };
+    let whole = search().run().unwrap();
+    let mut interrupts = 0;
+    let pieces = loop {
+        let stop = StopHandle::default();
+        // The first time in the first round, and then in the round after the one that is replayed.
+        let mut at_start = None;
+        let found = search()
+            .state(folder.path())
+            .stop_with(&stop)
+            .on_progress(|progress| {
+                let at_start = *at_start.get_or_insert(progress.evaluations);
+                if interrupts == 0 || progress.evaluations > at_start {
+                    stop.stop();
+                }
+            })
+            .run()
+            .unwrap();
+        if found.stopped_by() != StoppedBy::Interrupt {
+            break found;
+        }
+        if interrupts == 0 {
+            let done = found.evaluations();
+            assert!(done < ROUND * u64::from(CHAINS), "not cut: {done}");
+        }
+        interrupts += 1;
+    };
+    assert!((1..=3).contains(&interrupts), "{interrupts}");
+    assert_eq!(pieces.score(), whole.score());
+    assert_eq!(pieces.edges(), whole.edges());
+    assert_eq!(pieces.evaluations(), whole.evaluations());
+    assert_eq!(pieces.iterations(), whole.iterations());
 }
 
 #[test]

@@ -7,7 +7,7 @@ use prost::Message;
 use rlbayes_common::elite::{EliteRow, Found};
 use rlbayes_common::exchange::{
     Answer, ChainCounters, ChainOrder, ChainReport, ChainStatus, Exchange, Hello, Origin, Reply,
-    Snapshot, WorkerStatistics,
+    Snapshot, Work, WorkerStatistics,
 };
 use rlbayes_common::ids::{ChainId, Incarnation, SearchId, WorkerId};
 use rlbayes_common::search::{SeedCounts, StoppedBy};
@@ -66,6 +66,7 @@ pub fn hello_from_wire(hello: v1::JoinRequest) -> Result<Hello, WireError> {
         program_version: hello.program_version,
         chains: hello.chains.into_iter().map(ChainId).collect(),
         search,
+        work: Work::Search,
     })
 }
 
@@ -86,14 +87,14 @@ pub fn exchange_to_wire(search: SearchId, exchange: &Exchange) -> v1::ExchangeRe
     }
 }
 
-/// Reads an exchange. `row` reads and checks a row, or leaves it out; `state` finds states that were
-/// uploaded.
+/// Reads an exchange. `row` reads and checks a row of a chain, or leaves it out; `state` finds states
+/// that were uploaded. Whoever knows the search sets what work it belongs to.
 ///
 /// # Errors
 /// If a field is out of range, or a state was not uploaded.
 pub fn exchange_from_wire(
     exchange: v1::ExchangeRequest,
-    mut row: impl FnMut(&v1::Row) -> Result<Option<EliteRow>, WireError>,
+    mut row: impl FnMut(ChainId, &v1::Row) -> Result<Option<EliteRow>, WireError>,
     mut state: impl FnMut(ChainId, [u8; 32]) -> Option<Snapshot>,
 ) -> Result<Exchange, WireError> {
     at_most("reports", exchange.reports.len(), MAX_REPORTS)?;
@@ -110,7 +111,7 @@ pub fn exchange_from_wire(
                 v1::Found::Unspecified => return Err(WireError::Range("found")),
             };
             let found_row = find.row.as_ref().ok_or(WireError::Missing("row"))?;
-            if let Some(row) = row(found_row)? {
+            if let Some(row) = row(chain, found_row)? {
                 finds.push((found, row));
             }
         }
@@ -139,6 +140,7 @@ pub fn exchange_from_wire(
     Ok(Exchange {
         worker: WorkerId(exchange.worker),
         incarnation: Incarnation(exchange.incarnation),
+        work: Work::Search,
         reports,
         statistics: exchange
             .statistics
@@ -322,6 +324,7 @@ pub fn reply_to_wire(reply: &Reply, refused: Vec<String>) -> v1::ExchangeReply {
         lease_millis: u64::try_from(reply.lease.as_millis()).unwrap_or(u64::MAX),
         stopped_by: reply.stopped_by.map_or("", StoppedBy::as_str).to_owned(),
         refused,
+        more_work: reply.more_work,
     }
 }
 
@@ -343,6 +346,7 @@ pub fn reply_from_wire(reply: &v1::ExchangeReply, nodes: usize) -> Result<Reply,
             .collect::<Result<_, _>>()?,
         lease: Duration::from_millis(reply.lease_millis),
         stopped_by: stopped_from_wire(&reply.stopped_by)?,
+        more_work: reply.more_work,
     })
 }
 

@@ -4,10 +4,11 @@ use super::rows::{edges_from_wire, edges_to_wire};
 use super::{WireError, at_most, fixed};
 use crate::{MAX_SEARCH_BYTES, v1};
 use prost::Message;
-use rlbayes_common::exchange::{Pace, SearchDescription};
+use rlbayes_common::exchange::{Pace, ReplicateDescription, SearchDescription};
 use rlbayes_common::ids::{NodeIdx, SearchId, Seed};
 use rlbayes_common::score::{LogScore, ScoreSpec};
 use rlbayes_common::search::{NamedConstraints, SearchSpec};
+use rlbayes_common::support::{Draw, Resampling};
 use std::time::Duration;
 
 const MOST_NAMES: usize = 262_144;
@@ -50,6 +51,11 @@ pub fn description_to_wire(search: &SearchDescription) -> v1::Search {
         round_evaluations: search.round_evaluations,
         target: search.target.map(LogScore::value),
         exchange_millis: u64::try_from(search.exchange_every.as_millis()).unwrap_or(u64::MAX),
+        replicates: search.replicates.map(|replicates| v1::Replicates {
+            rows: replicates.resampling.rows as u64,
+            without_replacement: replicates.resampling.draw == Draw::WithoutReplacement,
+            evaluations: replicates.evaluations,
+        }),
     }
 }
 
@@ -127,6 +133,22 @@ pub fn description_from_wire(search: v1::Search) -> Result<SearchDescription, Wi
         round_evaluations: search.round_evaluations,
         target,
         exchange_every: Duration::from_millis(search.exchange_millis),
+        replicates: search.replicates.map(replicates_from_wire).transpose()?,
+    })
+}
+
+fn replicates_from_wire(replicates: v1::Replicates) -> Result<ReplicateDescription, WireError> {
+    let rows = usize::try_from(replicates.rows).map_err(|_| WireError::Range("rows"))?;
+    if rows == 0 || replicates.evaluations == 0 {
+        return Err(WireError::Range("replicates"));
+    }
+    let draw = match replicates.without_replacement {
+        true => Draw::WithoutReplacement,
+        false => Draw::WithReplacement,
+    };
+    Ok(ReplicateDescription {
+        resampling: Resampling { rows, draw },
+        evaluations: replicates.evaluations,
     })
 }
 

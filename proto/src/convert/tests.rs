@@ -5,11 +5,12 @@ use prost::Message;
 use rlbayes_common::elite::{EliteRow, Found, Structure};
 use rlbayes_common::exchange::{
     Answer, ChainCounters, ChainOrder, ChainReport, ChainStatus, Exchange, Hello, Origin, Pace,
-    Reply, SearchDescription, Snapshot, WorkerStatistics,
+    ReplicateDescription, Reply, SearchDescription, Snapshot, Work, WorkerStatistics,
 };
 use rlbayes_common::ids::{ChainId, Incarnation, NodeIdx, SearchId, Seed, WorkerId};
 use rlbayes_common::score::{LogScore, ScoreName, ScoreSpec};
 use rlbayes_common::search::{NamedConstraints, SearchSpec, SeedCounts, Seeds, StoppedBy};
+use rlbayes_common::support::{Draw, Resampling};
 use std::time::Duration;
 
 const NODES: usize = 6;
@@ -79,6 +80,7 @@ proptest! {
         let exchange = Exchange {
             worker: WorkerId(7),
             incarnation: Incarnation(9),
+            work: Work::Search,
             reports,
             statistics: WorkerStatistics { cache_hits: 1, cache_misses: 2, cache_bytes: 3, memory_bytes: 4 },
         };
@@ -87,7 +89,7 @@ proptest! {
         let wire = sent(&exchange_to_wire(SearchId([5; 16]), &exchange));
         let back = exchange_from_wire(
             wire,
-            |row| row_from_wire(row, NODES).map(Some),
+            |_, row| row_from_wire(row, NODES).map(Some),
             |_, digest| states.iter().find(|state| state.digest() == digest).cloned(),
         );
         prop_assert_eq!(back.unwrap(), exchange);
@@ -123,6 +125,7 @@ proptest! {
                 .collect(),
             lease: Duration::from_millis(1500),
             stopped_by: stopped,
+            more_work: stopped.is_some(),
         };
         let wire = sent(&reply_to_wire(&reply, vec![]));
         prop_assert_eq!(reply_from_wire(&wire, NODES).unwrap(), reply);
@@ -140,7 +143,7 @@ proptest! {
     #[test]
     fn any_bytes_as_a_message_are_refused_or_read(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         if let Ok(message) = v1::ExchangeRequest::decode(bytes.as_slice()) {
-            let _ = exchange_from_wire(message, |row| row_from_wire(row, NODES).map(Some), |_, _| None);
+            let _ = exchange_from_wire(message, |_, row| row_from_wire(row, NODES).map(Some), |_, _| None);
         }
         if let Ok(message) = v1::JoinRequest::decode(bytes.as_slice()) {
             let _ = hello_from_wire(message);
@@ -200,6 +203,7 @@ fn introductions_survive_the_wire_and_are_checked() {
         program_version: "0.1.0".into(),
         chains: vec![ChainId(0), ChainId(9)],
         search: Some(SearchId([1; 16])),
+        work: Work::Search,
     };
     let wire = sent(&hello_to_wire(&hello));
     assert_eq!(hello_from_wire(wire.clone()).unwrap(), hello);
@@ -238,6 +242,13 @@ fn searches_survive_the_wire() {
             round_evaluations: 1000,
             target: Some(LogScore::new(-3.0)),
             exchange_every: Duration::from_secs(2),
+            replicates: spec.takes_seeds().then_some(ReplicateDescription {
+                resampling: Resampling {
+                    rows: 7,
+                    draw: Draw::WithoutReplacement,
+                },
+                evaluations: 8,
+            }),
         };
         let wire = sent(&description_to_wire(&search));
         assert_eq!(description_from_wire(wire.clone()).unwrap(), search);

@@ -7,12 +7,11 @@ use crate::coordination::{Event, State};
 use crate::progress::StopHandle;
 use crate::request::SearchRequest;
 use rlbayes_common::elite::{EliteRow, Structure};
-use rlbayes_common::exchange::{Exchange, Hello, WorkerStatistics};
+use rlbayes_common::exchange::{ChainCounters, Exchange, Hello, Work, WorkerStatistics};
 use rlbayes_common::ids::{Incarnation, Seed, WorkerId};
 use rlbayes_common::random::Random;
 use rlbayes_common::score::LogScore;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// The best network that was found on one resampled table.
@@ -31,8 +30,11 @@ const INCARNATION: Incarnation = Incarnation(1);
 /// No clock reaches a replicate: its limits are counted.
 const NOW: Duration = Duration::ZERO;
 
-/// Searches; none if it was stopped.
-pub(super) fn search(request: &SearchRequest, stop: &StopHandle) -> Option<Replicate> {
+/// Searches, and counts what it took; none if it was stopped.
+pub(super) fn search(
+    request: &SearchRequest,
+    stop: &StopHandle,
+) -> Option<(Replicate, ChainCounters)> {
     let problem = request.problem();
     let maker = request.chain_maker(Arc::clone(&problem));
     let mut state = State::new(request.plan(false));
@@ -42,8 +44,8 @@ pub(super) fn search(request: &SearchRequest, stop: &StopHandle) -> Option<Repli
         .1
         .iter()
         .map(|order| RunningChain::new(maker.start(order.chain, None), order, request.slices()))
+        .map(|chain| chain.cut_by(Arc::clone(stop.flag())))
         .collect();
-    let never = AtomicBool::new(false);
     while chains.iter().any(|chain| !chain.is_stopped()) {
         let mut reports = Vec::new();
         for chain in chains.iter_mut().filter(|chain| !chain.is_stopped()) {
@@ -51,7 +53,7 @@ pub(super) fn search(request: &SearchRequest, stop: &StopHandle) -> Option<Repli
                 return None;
             }
             if chain.is_ready() {
-                chain.run_slice(&never, || false);
+                chain.run_slice(stop.flag(), || false);
             }
             reports.push(chain.report(NOW));
         }
@@ -63,6 +65,7 @@ pub(super) fn search(request: &SearchRequest, stop: &StopHandle) -> Option<Repli
         let exchange = Exchange {
             worker,
             incarnation: INCARNATION,
+            work: Work::Search,
             reports,
             statistics: WorkerStatistics::default(),
         };
@@ -80,24 +83,33 @@ pub(super) fn search(request: &SearchRequest, stop: &StopHandle) -> Option<Repli
             }
         }
     }
+    if stop.is_stopped() {
+        return None;
+    }
     // Reports of a round that was the last one hold all that was found.
     let found = draw_best(&state, request);
     let finished = chains.iter().any(RunningChain::has_climbed);
+    let counters = state.counters();
     if finished && let Some(row) = found {
-        return Some(Replicate {
+        let replicate = Replicate {
             structure: row.structure,
             score: row.score,
             finished,
-        });
+        };
+        return Some((replicate, counters));
     }
     // Too few evaluations for one climb: without this the network would be empty, or nearly so.
     let row = chains.into_iter().next().map(RunningChain::finish_climb);
+    if stop.is_stopped() {
+        return None;
+    }
     let row = row.flatten().unwrap_or_else(|| request.start_row(&problem));
-    Some(Replicate {
+    let replicate = Replicate {
         structure: row.structure,
         score: row.score,
         finished: false,
-    })
+    };
+    Some((replicate, counters))
 }
 
 /// Returns one of the best networks. The pool orders equal scores by a hash of the class, the same in
@@ -125,6 +137,7 @@ fn join(state: &mut State) -> (WorkerId, Vec<rlbayes_common::exchange::ChainOrde
         program_version: String::new(),
         chains: Vec::new(),
         search: None,
+        work: Work::Search,
     };
     state.apply(NOW, Event::Join(hello));
     let welcome = state.welcome(INCARNATION);
@@ -162,7 +175,7 @@ mod tests {
                 };
                 let expected = Search::with(&table, settings.clone()).run().unwrap();
                 let request = SearchRequest::new(&table, &settings).unwrap();
-                let found = search(&request, &StopHandle::default()).unwrap();
+                let (found, _) = search(&request, &StopHandle::default()).unwrap();
                 assert_eq!(found.score, expected.found().best.score);
                 assert_eq!(
                     found.structure.class_key(),

@@ -2,7 +2,8 @@
 
 use super::replicate::{Replicate, search};
 use super::settings::{BootstrapSettings, RowsPerReplicate};
-use crate::identity::Settings;
+use crate::coordination::Pace;
+use crate::identity::{Settings, search_id};
 use crate::machine;
 use crate::memory_layout::MemoryLayout;
 use crate::progress::StopHandle;
@@ -10,6 +11,7 @@ use crate::request::{RequestError, SearchRequest};
 use crate::settings::{Proving, Runners, SearchSettings};
 use crate::table::Table;
 use rlbayes_common::elite::Keying;
+use rlbayes_common::exchange::{ChainCounters, ReplicateDescription, SearchDescription};
 use rlbayes_common::graph::{Cpdag, Dag};
 use rlbayes_common::ids::{NodeIdx, Seed};
 use rlbayes_common::score::{LocalScore, LogScore, Scorer, Scratch};
@@ -99,7 +101,7 @@ impl BootstrapRequest {
         // The number of chains must not depend on the machine: it would change the result.
         let chains = given
             .chains
-            .unwrap_or_else(|| given.algorithm.default_chains(1));
+            .unwrap_or_else(|| given.algorithm.default_chains(1, table.data().nodes()));
         let memory = given.memory.unwrap_or_else(|| machine::memory() / 4);
         let score = given
             .score
@@ -209,8 +211,27 @@ impl BootstrapRequest {
     /// alone.
     #[must_use]
     pub fn replicate(&self, number: u32, stop: &StopHandle) -> Option<Replicate> {
+        let (replicate, _) = self.counted_replicate(number, stop)?;
+        Some(replicate)
+    }
+
+    /// Runs one replicate, and counts what it took.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn counted_replicate(
+        &self,
+        number: u32,
+        stop: &StopHandle,
+    ) -> Option<(Replicate, ChainCounters)> {
         let seeds = self.seeds(number);
         search(&self.search.on(&self.resampled(seeds), seeds.search), stop)
+    }
+
+    /// Returns whether a network keeps the constraints.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn keeps_constraints(&self, dag: &Dag) -> bool {
+        self.search.constraints().hold_for(dag)
     }
 
     /// Scores a network on the table of a replicate.
@@ -245,7 +266,7 @@ impl BootstrapRequest {
         stop: &StopHandle,
     ) -> Option<Dag> {
         let budget = self.full_table_budget();
-        let found = search(&self.search.among(keeps, budget), stop)?;
+        let (found, _) = search(&self.search.among(keeps, budget), stop)?;
         let dag = found.structure.to_dag().ok()?;
         Some(self.class_of(&dag).first_member())
     }
@@ -259,18 +280,95 @@ impl BootstrapRequest {
     /// it another. See [`crate::identity`].
     pub(crate) fn settings(&self) -> Settings {
         let mut settings = self.search.settings();
+        settings.extend(self.own_settings());
+        settings.sort();
+        settings
+    }
+
+    /// Returns what makes replicates the same, besides the search.
+    fn own_settings(&self) -> Settings {
         let draw = match self.resampling.draw {
             Draw::WithReplacement => "with",
             Draw::WithoutReplacement => "without",
         };
         let rows = self.resampling.rows;
-        settings.push((
-            "replicate rows".into(),
-            format!("{rows} {draw} replacement"),
-        ));
-        settings.push(("replicate evaluations".into(), self.evaluations.to_string()));
-        settings.sort();
-        settings
+        vec![
+            (
+                "replicate rows".into(),
+                format!("{rows} {draw} replacement"),
+            ),
+            ("replicate evaluations".into(), self.evaluations.to_string()),
+        ]
+    }
+
+    /// Returns a search that these replicates follow on a cluster.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn after(&self, search: &SearchRequest) -> SearchRequest {
+        let mut settings = self.own_settings();
+        settings.push(("replicate chains".into(), self.search.chains().to_string()));
+        search.followed_by(settings)
+    }
+
+    /// Returns what workers are sent to run replicates after a search; `data` is the table's
+    /// encoding.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn description(&self, after: &SearchRequest, data: &[u8]) -> SearchDescription {
+        let mut settings = after.settings();
+        settings.push(("work".into(), "replicates".into()));
+        let search = after.description(data);
+        SearchDescription {
+            id: search_id(&settings),
+            start: Vec::new(),
+            ladder: self.search.chains(),
+            pace: Pace::Free,
+            round_evaluations: ROUND_EVALUATIONS,
+            target: None,
+            replicates: Some(ReplicateDescription {
+                resampling: self.resampling,
+                evaluations: self.evaluations,
+            }),
+            ..search
+        }
+    }
+
+    /// Takes over replicates that a coordinator describes, to run some of them here.
+    ///
+    /// # Errors
+    /// If the description and the table do not fit together.
+    #[doc(hidden)]
+    pub fn assigned(
+        table: &Table,
+        search: &SearchDescription,
+        replicates: &ReplicateDescription,
+        threads: u32,
+        memory: usize,
+    ) -> Result<Self, BootstrapRequestError> {
+        let ReplicateDescription {
+            resampling,
+            evaluations,
+        } = *replicates;
+        if resampling.rows == 0 || resampling.rows > table.rows() {
+            return Err(BootstrapRequestError::Rows {
+                given: f64::from(u32::try_from(resampling.rows).unwrap_or(u32::MAX)),
+                rows: table.rows(),
+            });
+        }
+        let layout = MemoryLayout::new(table.data(), search.score, &search.spec, memory);
+        let needed = layout.needed(search.ladder).max(1);
+        let fitting = u32::try_from(memory / needed).unwrap_or(u32::MAX);
+        let threads = threads.min(fitting).max(1);
+        let share = memory / threads as usize;
+        let assigned = SearchRequest::assigned(table, search, search.ladder, 1, share)?;
+        Ok(Self {
+            search: assigned.on_one_thread(evaluations),
+            replicates: MAX_REPLICATES,
+            resampling,
+            evaluations,
+            threshold: 0.5,
+            threads,
+        })
     }
 }
 

@@ -8,6 +8,7 @@ use crate::run::RunError;
 use crate::state_folder::open_replicates;
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread;
@@ -42,7 +43,7 @@ const SHOW_EVERY: Duration = Duration::from_millis(200);
 pub(super) fn run(
     request: &BootstrapRequest,
     options: RunOptions<'_>,
-) -> Result<BTreeMap<u32, Replicate>, RunError> {
+) -> Result<BTreeMap<u32, Arc<Replicate>>, RunError> {
     let RunOptions {
         state,
         stop,
@@ -91,6 +92,7 @@ pub(super) fn run(
         loop {
             match finished.recv_timeout(SHOW_EVERY) {
                 Ok((number, replicate)) => {
+                    let replicate = Arc::new(replicate);
                     if let Some(journal) = &mut journal {
                         unsaved.write(journal, request, number, &replicate);
                     }
@@ -127,7 +129,7 @@ fn work(
 
 /// Replicates that a disk has refused: they go with the next write, and it is logged once.
 #[derive(Default)]
-struct Unsaved(Vec<(u32, Replicate)>);
+struct Unsaved(Vec<(u32, Arc<Replicate>)>);
 
 impl Unsaved {
     fn write(
@@ -135,10 +137,10 @@ impl Unsaved {
         journal: &mut Journal,
         request: &BootstrapRequest,
         number: u32,
-        replicate: &Replicate,
+        replicate: &Arc<Replicate>,
     ) {
         let refused_before = !self.0.is_empty();
-        self.0.push((number, replicate.clone()));
+        self.0.push((number, Arc::clone(replicate)));
         let batch = Batch {
             replicates: self.0.clone(),
             ..Batch::default()

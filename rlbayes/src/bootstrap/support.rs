@@ -7,20 +7,24 @@ use crate::progress::StopHandle;
 use rlbayes_common::graph::{Cpdag, Dag};
 use rlbayes_common::support::{Alternative, PairSupport, SupportTable, alternatives};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// The support of every edge: the share of resampled tables whose best network has it.
 #[derive(Clone, Debug)]
 pub struct Support {
     request: BootstrapRequest,
-    replicates: BTreeMap<u32, Replicate>,
+    replicates: BTreeMap<u32, Arc<Replicate>>,
     classes: Vec<Cpdag>,
     table: SupportTable,
 }
 
 impl Support {
-    pub(super) fn new(
+    /// Counts replicates; `best` is the network on the full table, to be marked.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn new(
         request: &BootstrapRequest,
-        replicates: BTreeMap<u32, Replicate>,
+        replicates: BTreeMap<u32, Arc<Replicate>>,
         best: Option<Dag>,
     ) -> Self {
         // The structures of replicates are acyclic: made by searches, or checked when they were read.
@@ -78,6 +82,13 @@ impl Support {
     #[must_use]
     pub fn alternatives(&self) -> Vec<Alternative> {
         alternatives(self.table.pairs(), &self.classes)
+    }
+
+    /// Returns the equivalence class of each replicate's network.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn classes(&self) -> &[Cpdag] {
+        &self.classes
     }
 
     /// Returns how many different equivalence classes the replicates have.

@@ -9,6 +9,7 @@ use rlbayes_common::ids::ChainId;
 use rlbayes_common::score::LogScore;
 use rlbayes_common::search::{Chain, StepOutcome};
 use rlbayes_common::snapshot::encode_chain;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
@@ -54,6 +55,10 @@ enum Stage {
     Stopped,
 }
 
+/// The first chain finishes its first climb in one slice, if that takes no more than so many: others
+/// take their turns when there is something worth having.
+const CLIMB_SLICES: u64 = 32;
+
 impl RunningChain {
     /// Takes a chain over, started or resumed, as ordered.
     #[must_use]
@@ -78,6 +83,13 @@ impl RunningChain {
             last_report: None,
             stage: Stage::Ready,
         }
+    }
+
+    /// Ends the step under way as soon as the flag is set: the chain is then in the middle of it.
+    #[must_use]
+    pub fn cut_by(mut self, halt: Arc<AtomicBool>) -> Self {
+        self.chain.core_mut().evaluator.halt_by(halt);
+        self
     }
 
     /// Returns which chain it is.
@@ -125,7 +137,15 @@ impl RunningChain {
         let begun = chain.core().evaluator.evaluations();
         let end = begun.saturating_add(self.settings.slice_evaluations);
         let mut next_look = begun.saturating_add(LOOK_EVERY);
-        while chain.core().evaluator.evaluations() < end && !halt.load(Relaxed) {
+        let end_of_climb = match self.id {
+            ChainId(0) => begun.saturating_add(self.settings.slice_evaluations * CLIMB_SLICES),
+            _ => end,
+        };
+        while !halt.load(Relaxed) {
+            let made = chain.core().evaluator.evaluations();
+            if made >= end && (chain.has_climbed() || made >= end_of_climb) {
+                break;
+            }
             if self.settings.pace != Pace::Lockstep
                 && chain.core().evaluator.evaluations() >= next_look
             {
@@ -144,6 +164,7 @@ impl RunningChain {
             }
             match chain.step() {
                 StepOutcome::Ran => {}
+                StepOutcome::OutOfBudget if halt.load(Relaxed) => return,
                 StepOutcome::OutOfBudget => {
                     self.status = ChainStatus::OutOfEvaluations;
                     return;
@@ -285,7 +306,6 @@ mod tests {
     use rlbayes_common::ids::Seed;
     use rlbayes_common::score::{ScoreSpec, Scorer};
     use rlbayes_common::search::{Constraints, NamedConstraints, Problem, SearchSpec};
-    use std::sync::Arc;
 
     fn running(pace: Pace) -> RunningChain {
         let variable = |name: &str| Variable::new(name, vec!["0".into(), "1".into()]).unwrap();
@@ -311,6 +331,21 @@ mod tests {
         };
         let chain = spec.start(&Arc::new(problem), order.chain, 1, Seed(1));
         RunningChain::new(chain, &order, settings)
+    }
+
+    #[test]
+    fn a_halt_ends_a_chain_in_the_middle_of_a_step_and_is_not_the_end_of_its_budget() {
+        let halt = Arc::new(AtomicBool::new(false));
+        let mut chain = running(Pace::Lockstep).cut_by(Arc::clone(&halt));
+        chain.run_slice(&halt, || false);
+        let before = chain.evaluations();
+        halt.store(true, Relaxed);
+        // A step that changes nothing asks for no score, and is made.
+        let cut = (0..1000).any(|_| chain.chain.step() == StepOutcome::OutOfBudget);
+        assert!(cut, "steps go on");
+        chain.run_slice(&halt, || false);
+        assert_eq!(chain.evaluations(), before);
+        assert_eq!(chain.last_report().status, ChainStatus::Running);
     }
 
     #[test]

@@ -61,7 +61,7 @@ const IDLE: Duration = Duration::from_millis(20);
 pub struct ChainThreads {
     maker: ChainMaker,
     settings: SliceSettings,
-    /// Set when slices should end at their next step.
+    /// Set when slices should end where they are.
     halt: Arc<AtomicBool>,
     threads: Vec<Thread>,
     thread_of: BTreeMap<ChainId, usize>,
@@ -142,7 +142,7 @@ impl ChainThreads {
             self.threads[before].chains -= 1;
         }
         self.threads[thread].chains += 1;
-        let chain = RunningChain::new(chain, order, self.settings);
+        let chain = RunningChain::new(chain, order, self.settings).cut_by(Arc::clone(&self.halt));
         self.tell(thread, Message::Run(Box::new(chain)));
     }
 
@@ -172,7 +172,7 @@ impl ChainThreads {
         }
     }
 
-    /// Tells all chains to end at their next step. Whoever takes the reports must stop taking them
+    /// Tells all chains to end where they are. Whoever takes the reports must stop taking them
     /// or drain them until the threads have ended: one may wait for room.
     pub fn end(&mut self) -> Ended {
         self.halt.store(true, Relaxed);

@@ -4,6 +4,7 @@ use super::chains::{ChainState, Held};
 use super::command::{Command, WorkerChange};
 use super::membership::{Entered, Move};
 use super::plan::{ChainCount, Snapshots};
+use super::replicates::Doing;
 use super::{LAST_REPORTS, MAX_CHAINS, Phase, STORE_PROGRESS_EVERY, State};
 use rlbayes_common::exchange::{ChainReport, ChainStatus, Exchange, Hello, Origin, Pace};
 use rlbayes_common::ids::{ChainId, WorkerId};
@@ -12,7 +13,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 impl State {
-    pub(super) fn join(&mut self, now: Duration, hello: &Hello, commands: &mut Vec<Command>) {
+    pub(super) fn join(&mut self, now: Duration, mut hello: Hello, commands: &mut Vec<Command>) {
         if let Some(before) = hello
             .replaces
             .and_then(|incarnation| self.members.find(incarnation))
@@ -22,6 +23,12 @@ impl State {
         if let Some(before) = hello.replaces {
             self.members.stop_awaiting(before);
         }
+        // The one that it replaces may have been the last that the end of the search waited for.
+        self.finish(now, commands);
+        if hello.work != self.doing.work() {
+            hello.chains.clear();
+        }
+        let hello = &hello;
         if !self.is_running() {
             // There is nothing left to do for this worker; the reply says so. Chains that it ran in a
             // round that is not over are reassigned.
@@ -37,7 +44,7 @@ impl State {
             Entered::Again => WorkerChange::Returned,
         };
         commands.push(Command::Worker(worker, change));
-        if self.searching_since.is_none() {
+        if self.searching_since.is_none() && self.doing == Doing::Search {
             self.searching_since = Some(now);
         }
         if let ChainCount::PerThread(each) = self.plan.chains {
@@ -119,7 +126,7 @@ impl State {
             self.repeat_orders();
         }
         if self.is_running()
-            && let Some(reason @ (StoppedBy::Time | StoppedBy::Stagnation)) =
+            && let Some(reason @ (StoppedBy::Time | StoppedBy::CpuTime | StoppedBy::Stagnation)) =
                 self.plan.budget.reached(&self.spent(now))
         {
             self.stop(now, reason, commands);
@@ -159,6 +166,10 @@ impl State {
         // A lockstep round is finished, however long it takes, as long as there are workers.
         let overdue = !in_round && now.saturating_sub(since) >= LAST_REPORTS;
         if self.members.alive().next().is_none() || overdue {
+            if self.owes_replicates(reason) {
+                self.begin_replicates(now, reason, commands);
+                return;
+            }
             self.phase = Phase::Finished { reason, since };
             self.pause_clock(now);
             commands.push(Command::StoreProgress);
@@ -209,6 +220,10 @@ impl State {
     /// Assigns chains that no worker runs, and balances the number of chains per worker.
     pub(super) fn rebalance(&mut self, wanted: &[(WorkerId, ChainId)]) {
         if !self.has_work() {
+            return;
+        }
+        if self.doing != Doing::Search {
+            self.assign_replicates(wanted);
             return;
         }
         // A lockstep chain that has reported stays with its worker until the round is over: the

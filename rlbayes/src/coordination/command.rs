@@ -1,10 +1,12 @@
 //! What the state machine wants done. Its driver stores everything of a batch before it sends the
 //! replies that acknowledge it.
 
+use crate::bootstrap::Replicate;
 use rlbayes_common::elite::{EliteRow, Found};
 use rlbayes_common::exchange::StoredChain;
 use rlbayes_common::ids::{ChainId, WorkerId};
 use rlbayes_common::search::StoppedBy;
+use std::sync::Arc;
 
 /// Something for the driver of the state machine to do.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,6 +17,8 @@ pub enum Command {
     StoreOverall(Vec<EliteRow>),
     /// Store a lockstep chain's state.
     StoreChain(ChainId, StoredChain),
+    /// Store a replicate that is done.
+    StoreReplicate(u32, Arc<Replicate>),
     /// Store how far the search has come.
     StoreProgress,
     /// The best row has improved.
@@ -23,6 +27,8 @@ pub enum Command {
     Worker(WorkerId, WorkerChange),
     /// Slices under way should end at their next step.
     Halt,
+    /// The search is over, and its replicates begin.
+    Replicates(StoppedBy),
     /// The search is over and no worker runs its chains any more.
     Finished(StoppedBy),
 }

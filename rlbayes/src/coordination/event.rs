@@ -2,6 +2,7 @@
 
 use rlbayes_common::exchange::{Exchange, Hello};
 use rlbayes_common::search::StoppedBy;
+use std::time::Duration;
 
 /// Something that happened.
 #[derive(Clone, Debug, PartialEq)]
@@ -14,6 +15,9 @@ pub enum Event {
     Leave(Exchange),
     /// Time has passed.
     Tick,
+    /// This much processor time was spent, earlier runs included; only a process that runs all chains
+    /// itself can tell.
+    CpuTime(Duration),
     /// The search is to end.
     Stop(StoppedBy),
 }

@@ -296,6 +296,7 @@ impl Worker {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rlbayes_common::exchange::Work;
 
     const LEASE: Duration = Duration::from_secs(10);
 
@@ -308,6 +309,7 @@ mod tests {
             program_version: "1".into(),
             chains: Vec::new(),
             search: None,
+            work: Work::Search,
         }
     }
 

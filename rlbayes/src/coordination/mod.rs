@@ -9,6 +9,7 @@ mod event;
 mod membership;
 mod plan;
 mod recovery;
+mod replicates;
 mod replies;
 mod reports;
 mod rounds;
@@ -20,12 +21,14 @@ pub use command::{Command, WorkerChange};
 pub use event::Event;
 pub use membership::{MAX_CHAINS, MAX_WORKERS};
 pub use plan::{ChainCount, Cooperation, SearchPlan, Snapshots};
+pub use replicates::MAX_CLUSTER_REPLICATES;
 pub use rlbayes_common::exchange::Pace;
-pub use view::{CurvePoint, Stage, View, WorkerView};
+pub use view::{CurvePoint, ReplicateView, Stage, View, WorkerView};
 
 use crate::bootstrap::Replicate;
 use chains::ChainState;
 use membership::Membership;
+use replicates::Doing;
 use rlbayes_common::elite::{EliteRow, Pool};
 use rlbayes_common::exchange::{ChainCounters, StoredChain};
 use rlbayes_common::ids::{ChainId, Incarnation, Round, WorkerId};
@@ -33,6 +36,7 @@ use rlbayes_common::score::LogScore;
 use rlbayes_common::search::{SeedCounts, Spent, StoppedBy};
 use rounds::Rounds;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 use view::Curve;
 
@@ -67,7 +71,7 @@ pub struct Stored {
     /// Lockstep chains as they stood at the last barrier.
     pub chains: BTreeMap<ChainId, StoredChain>,
     /// Replicates of a bootstrap that are done.
-    pub replicates: BTreeMap<u32, Replicate>,
+    pub replicates: BTreeMap<u32, Arc<Replicate>>,
 }
 
 /// How far a search has come.
@@ -75,6 +79,8 @@ pub struct Stored {
 pub struct Progress {
     /// Time spent searching.
     pub elapsed: Duration,
+    /// Processor time spent searching, as far as it is known.
+    pub cpu_time: Option<Duration>,
     /// When the best row was found.
     pub record: Option<Record>,
     /// The lockstep round under way.
@@ -160,8 +166,16 @@ pub struct State {
     /// Search time until the clock was last stopped, and when it was started again.
     searched: Duration,
     searching_since: Option<Duration>,
+    /// Processor time spent searching, as far as it was told.
+    cpu_time: Option<Duration>,
     snapshots_at: Duration,
+    /// Lockstep: when the round under way began.
+    round_since: Duration,
     progress_at: Duration,
+    /// What the chains of the moment are.
+    doing: Doing,
+    /// The replicates that are done.
+    replicates: BTreeMap<u32, Arc<Replicate>>,
     phase: Phase,
     /// After a restart: deadline for workers to rejoin.
     rejoin_deadline: Duration,
@@ -194,8 +208,12 @@ impl State {
             exchanges: 0,
             searched: Duration::ZERO,
             searching_since: None,
+            cpu_time: None,
             snapshots_at: Duration::ZERO,
+            round_since: Duration::ZERO,
             progress_at: Duration::ZERO,
+            doing: Doing::Search,
+            replicates: BTreeMap::new(),
             phase: Phase::Running,
             rejoin_deadline: Duration::ZERO,
         }
@@ -205,7 +223,12 @@ impl State {
     pub fn apply(&mut self, now: Duration, event: Event) -> Vec<Command> {
         let mut commands = Vec::new();
         match event {
-            Event::Join(hello) => self.join(now, &hello, &mut commands),
+            Event::Join(hello) => self.join(now, hello, &mut commands),
+            Event::Exchange(exchange) | Event::Leave(exchange)
+                if exchange.work != self.doing.work() =>
+            {
+                self.take_late(now, exchange, &mut commands);
+            }
             Event::Exchange(exchange) => {
                 self.exchanges += 1;
                 let takes_part = self.members.renew(
@@ -220,6 +243,7 @@ impl State {
             }
             Event::Leave(exchange) => self.leave(now, exchange, &mut commands),
             Event::Tick => self.tick(now, &mut commands),
+            Event::CpuTime(spent) => self.cpu_time = Some(spent),
             Event::Stop(reason) => self.stop(now, reason, &mut commands),
         }
         self.finish(now, &mut commands);
@@ -238,6 +262,7 @@ impl State {
     pub fn spent(&self, now: Duration) -> Spent {
         Spent {
             time: self.elapsed(now),
+            cpu_time: self.cpu_time,
             iterations: self.total.iterations,
             evaluations: self.total.evaluations,
             best: self

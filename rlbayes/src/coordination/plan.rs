@@ -25,6 +25,8 @@ pub struct SearchPlan {
     pub snapshots: Snapshots,
     /// How long a worker counts as alive without an exchange.
     pub lease: Duration,
+    /// How many replicates follow the search.
+    pub replicates: u32,
 }
 
 /// How many chains a search has; they belong to the search, never to a worker.

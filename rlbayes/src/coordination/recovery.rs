@@ -2,6 +2,7 @@
 
 use super::chains::ChainState;
 use super::plan::{ChainCount, SearchPlan};
+use super::replicates::Doing;
 use super::rounds::Rounds;
 use super::{CurvePoint, Phase, Progress, RECONNECT_WINDOW, State, Stored};
 use rlbayes_common::exchange::{ChainCounters, ChainStatus, Pace, Snapshot, StoredChain};
@@ -18,13 +19,15 @@ impl State {
             pool,
             progress,
             chains,
-            replicates: _,
+            replicates,
         } = stored;
         let mut state = Self::new(plan);
+        state.replicates = replicates;
         state.rejoin_deadline = RECONNECT_WINDOW;
         state.pool = pool;
         state.record = progress.record;
         state.searched = progress.elapsed;
+        state.cpu_time = progress.cpu_time;
         state.rounds = Rounds::at(progress.round);
         state.seeds_sent = progress.seeds_sent;
         if let ChainCount::PerThread(_) = plan.chains {
@@ -79,6 +82,10 @@ impl State {
         if let Some(reason) = progress.stopped_by
             && state.is_end(reason)
         {
+            if state.owes_replicates(reason) {
+                state.begin_replicates(Duration::ZERO, reason, &mut Vec::new());
+                return state;
+            }
             state.phase = Phase::Finished {
                 reason,
                 since: Duration::ZERO,
@@ -148,19 +155,22 @@ impl State {
     #[must_use]
     pub fn progress(&self, now: Duration) -> Progress {
         let (incarnations, retired) = match self.plan.pace {
+            // What replicates have done is part of the sum once they are done.
+            _ if self.doing != Doing::Search => (Vec::new(), Vec::new()),
             Pace::Free => (self.incarnations(), self.retired()),
             // A chain's counters are its own.
             Pace::Lockstep => (Vec::new(), Vec::new()),
         };
         Progress {
             elapsed: self.elapsed(now),
+            cpu_time: self.cpu_time,
             record: self.record.clone(),
             round: self.rounds.round(),
             counters: self.total,
             incarnations,
             retired,
             seeds_sent: self.seeds_sent,
-            stopped_by: self.stopped_by(),
+            stopped_by: self.stopped_by().or(self.doing.search_ended_by()),
         }
     }
 }

@@ -28,6 +28,8 @@ impl State {
             lease: self.plan.lease,
             orders: self.orders(self.held_by(worker)),
             stopped_by: self.stopped_by(),
+            work: self.doing.work(),
+            more_work: self.more_work(),
         })
     }
 
@@ -36,6 +38,9 @@ impl State {
     /// # Errors
     /// If they name a chain that can't be.
     pub fn check(&self, exchange: &Exchange) -> Result<(), Refusal> {
+        if exchange.work != self.doing.work() {
+            return Ok(());
+        }
         match exchange
             .reports
             .iter()
@@ -71,6 +76,7 @@ impl State {
             orders: self.orders(self.pending_for(worker)),
             lease: self.plan.lease,
             stopped_by: self.stopped_by(),
+            more_work: self.more_work(),
         })
     }
 

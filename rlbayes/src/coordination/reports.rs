@@ -3,6 +3,7 @@
 use super::chains::Answered;
 use super::command::Command;
 use super::plan::{ChainCount, Cooperation, Snapshots};
+use super::replicates::Doing;
 use super::{CurvePoint, MAX_CHAINS, Phase, Record, State};
 use rlbayes_common::elite::{EliteRow, Pool, reseed, reseed_lost};
 use rlbayes_common::exchange::{
@@ -12,6 +13,9 @@ use rlbayes_common::ids::{ChainId, Incarnation, Seed, WorkerId};
 use rlbayes_common::score::LogScore;
 use rlbayes_common::search::{Seeds, StoppedBy};
 use std::time::Duration;
+
+/// A lockstep round that takes at least this long is not finished before an interrupted search ends.
+const LONG_ROUND: Duration = Duration::from_millis(500);
 
 impl State {
     pub(super) fn take_reports(
@@ -28,6 +32,9 @@ impl State {
                 continue;
             }
             match self.plan.pace {
+                _ if self.doing != Doing::Search => {
+                    self.take_replicate(now, worker, incarnation, report, commands);
+                }
                 Pace::Free => self.take_free(now, worker, incarnation, report, commands),
                 Pace::Lockstep => self.take_lockstep(now, worker, report, commands),
             }
@@ -51,6 +58,17 @@ impl State {
         if self.refuses_chain(report.chain) {
             return;
         }
+        self.merge_overall(now, report, commands);
+        self.check_budget(now, commands);
+    }
+
+    /// Merges rows that no chain need have found.
+    pub(super) fn merge_overall(
+        &mut self,
+        now: Duration,
+        report: ChainReport,
+        commands: &mut Vec<Command>,
+    ) {
         let before = self.best().map(|row| row.score);
         let rows = report.finds.into_iter().map(|(_, row)| row);
         let changed: Vec<EliteRow> = rows.filter(|row| self.pool.merge_overall(row)).collect();
@@ -58,7 +76,6 @@ impl State {
             commands.push(Command::StoreOverall(changed));
         }
         self.note_record(now, before, commands);
-        self.check_budget(now, commands);
     }
 
     pub(super) fn take_free(
@@ -198,13 +215,16 @@ impl State {
             Snapshots::Never => false,
             Snapshots::EveryRound => true,
             Snapshots::Every(time) => {
-                let due = now.saturating_sub(self.snapshots_at) >= time;
+                // A round that takes long is cut by an interrupt, and replayed from here.
+                let is_long = now.saturating_sub(self.round_since) >= LONG_ROUND;
+                let due = is_long || now.saturating_sub(self.snapshots_at) >= time;
                 if due {
                     self.snapshots_at = now;
                 }
                 due
             }
         };
+        self.round_since = now;
         for (id, sequence, running, wants_seeds) in reported {
             // Seeds are drawn even at the end: a search that is resumed needs them.
             let seeds = if running && wants_seeds {
@@ -240,7 +260,7 @@ impl State {
     }
 
     /// Counts what a worker process has done on a chain or, without one, what the chain itself has.
-    fn count(
+    pub(super) fn count(
         &mut self,
         now: Duration,
         worker: Option<WorkerId>,
@@ -353,6 +373,9 @@ impl State {
         let mut statuses = self.chains.values().map(|chain| chain.status);
         if self.chains.is_empty() || statuses.any(|status| status == ChainStatus::Running) {
             return None;
+        }
+        if let Some(reason) = self.doing.search_ended_by() {
+            return Some(reason);
         }
         let any = |status| self.chains.values().any(|chain| chain.status == status);
         Some(if any(ChainStatus::OutOfEvaluations) {

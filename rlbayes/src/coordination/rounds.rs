@@ -1,9 +1,11 @@
 //! The barrier of lockstep: a round is merged in chain order once all its chains have reported, so
 //! that the number and speed of threads and workers cannot change a result.
 
-use rlbayes_common::exchange::ChainReport;
+use super::State;
+use rlbayes_common::exchange::{ChainCounters, ChainReport};
 use rlbayes_common::ids::{ChainId, Round};
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 /// The reports of the round under way.
 #[derive(Debug, Default)]
@@ -49,5 +51,25 @@ impl Rounds {
     /// Returns the round under way.
     pub(super) fn round(&self) -> Round {
         self.round
+    }
+}
+
+impl State {
+    /// Returns whether the lockstep round under way can be cut and replayed later: every chain is
+    /// stored as it stood at the last barrier, or there was none yet.
+    #[must_use]
+    pub fn can_replay_round(&self) -> bool {
+        let at_start = self.total == ChainCounters::default();
+        at_start || self.chains.values().all(|chain| chain.snapshot.is_some())
+    }
+
+    /// Adds what chains had found and done when their round was cut, to be shown and not stored: a
+    /// search that is resumed replays the round.
+    pub fn show_cut_round(&mut self, now: Duration, reports: Vec<ChainReport>) {
+        let mut not_stored = Vec::new();
+        for report in reports {
+            self.count(now, None, None, report.chain, report.counters);
+            self.merge(now, report, &mut not_stored);
+        }
     }
 }

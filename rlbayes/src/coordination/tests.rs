@@ -2,12 +2,14 @@ use super::*;
 use rlbayes_common::elite::{Found, Keying, Structure};
 use rlbayes_common::exchange::{
     Answer, ChainOrder, ChainReport, ChainStatus, Exchange, Hello, Origin, Reply, RunSequence,
-    Snapshot, Welcome, WorkerStatistics,
+    Snapshot, Welcome, Work, WorkerStatistics,
 };
 use rlbayes_common::graph::Dag;
 use rlbayes_common::ids::{NodeIdx, Seed, WorkerId};
 use rlbayes_common::search::{Budget, Fields, SavedChain, Stagnation};
 use rlbayes_common::snapshot::encode_chain;
+
+mod replicates;
 
 const NODES: usize = 6;
 const LEASE: Duration = Duration::from_secs(10);
@@ -33,6 +35,7 @@ fn plan(pace: Pace, budget: Budget) -> SearchPlan {
             Pace::Free => Snapshots::Never,
         },
         lease: LEASE,
+        replicates: 0,
     }
 }
 
@@ -49,6 +52,7 @@ fn hello(incarnation: u64) -> Hello {
         program_version: "1".into(),
         chains: Vec::new(),
         search: None,
+        work: Work::Search,
     }
 }
 
@@ -97,6 +101,7 @@ fn exchange(worker: WorkerId, by: u64, reports: Vec<ChainReport>) -> Exchange {
     Exchange {
         worker,
         incarnation: Incarnation(by),
+        work: Work::Search,
         reports,
         statistics: WorkerStatistics::default(),
     }
@@ -702,6 +707,39 @@ fn time_is_counted_only_while_somebody_searches() {
 }
 
 #[test]
+fn processor_time_ends_a_search_and_is_kept_over_a_restart() {
+    let limited = |limit: u64| {
+        let budget = Budget {
+            cpu_time: Some(seconds(limit)),
+            ..Budget::default()
+        };
+        plan(Pace::Free, budget)
+    };
+    let mut driven = Driven::new(limited(5));
+    driven.join(0, 1);
+    driven.apply(100, Event::Tick);
+    assert_eq!(driven.state.stopped_by(), None, "nobody told how much");
+    driven.apply(100, Event::CpuTime(seconds(4)));
+    driven.apply(100, Event::Tick);
+    assert_eq!(driven.state.stopped_by(), None);
+    driven.apply(101, Event::CpuTime(seconds(5)));
+    let halts = driven.apply(101, Event::Tick).contains(&Command::Halt);
+    assert!(halts, "chains end at their next step");
+    assert_eq!(driven.state.stopped_by(), Some(StoppedBy::CpuTime));
+    for (limit, ended) in [(5, Some(StoppedBy::CpuTime)), (6, None)] {
+        let stored = Stored {
+            pool: Pool::new(Keying::ByClass),
+            progress: driven.state.progress(seconds(101)),
+            chains: BTreeMap::new(),
+            replicates: BTreeMap::new(),
+        };
+        let resumed = State::recovered(limited(limit), stored);
+        assert_eq!(resumed.spent(Duration::ZERO).cpu_time, Some(seconds(5)));
+        assert_eq!(resumed.stopped_by(), ended, "a limit of {limit} s");
+    }
+}
+
+#[test]
 fn shares_add_up_to_the_budget() {
     for budget in [0, 1, 2, 3, 100, 101, 1_000_003] {
         let limits = Budget {
@@ -770,6 +808,8 @@ fn after_the_loss_of_the_disk_workers_bring_their_chains_and_rows() {
         lease: LEASE,
         orders: vec![],
         stopped_by: None,
+        work: Work::Search,
+        more_work: false,
     };
     let refused = driven.exchange(
         1,

@@ -1,12 +1,14 @@
 //! The status of a search: a value made from the state, which status, metrics and JSON show.
 
 use super::State;
+use crate::bootstrap::Replicate;
 use rlbayes_common::elite::EliteRow;
 use rlbayes_common::exchange::{ChainCounters, WorkerStatistics};
 use rlbayes_common::ids::{Round, WorkerId};
 use rlbayes_common::score::LogScore;
 use rlbayes_common::search::StoppedBy;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// What is shown of a search.
@@ -22,6 +24,8 @@ pub struct View {
     pub best_at: Duration,
     /// Time spent searching.
     pub elapsed: Duration,
+    /// Processor time spent searching, as far as it is known.
+    pub cpu_time: Option<Duration>,
     /// What all chains have done.
     pub counters: ChainCounters,
     /// How many chains there are.
@@ -48,6 +52,17 @@ pub struct View {
     pub workers: Vec<WorkerView>,
     /// The best score over time.
     pub curve: Vec<CurvePoint>,
+    /// The replicates, where there are to be some.
+    pub replicates: Option<ReplicateView>,
+}
+
+/// What is shown of replicates.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReplicateView {
+    /// How many there are to be.
+    pub of: u32,
+    /// Those that are done.
+    pub done: BTreeMap<u32, Arc<Replicate>>,
 }
 
 /// A point of the curve: a best score, and when it was reached.
@@ -139,8 +154,9 @@ impl State {
             best_age: spent.time.saturating_sub(best_at),
             best_at,
             elapsed: spent.time,
+            cpu_time: spent.cpu_time,
             counters: self.total,
-            chains: self.chains.len(),
+            chains: self.doing.search_chains().unwrap_or(self.chains.len()),
             pool_size: self.pool.len(),
             diversity: diversity.unwrap_or_else(|| self.pool.diversity()),
             seeds_sent: self.seeds_sent,
@@ -166,6 +182,7 @@ impl State {
                 })
                 .collect(),
             curve: self.curve.points(),
+            replicates: self.replicate_view(),
         }
     }
 }

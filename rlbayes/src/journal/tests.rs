@@ -49,6 +49,7 @@ fn batch() -> Batch {
         chains: vec![(ChainId(3), stored)],
         progress: Some(Progress {
             elapsed: Duration::from_secs(2),
+            cpu_time: Some(Duration::from_secs(3)),
             record: Some(Record {
                 score: LogScore::new(-5.0),
                 at: Duration::from_millis(1500),

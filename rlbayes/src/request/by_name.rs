@@ -69,6 +69,7 @@ impl SearchRequest {
                 settings.push(("cooperation".to_owned(), "off".to_owned()));
             }
         }
+        settings.extend(self.followed_by.iter().cloned());
         settings.sort();
         settings
     }
