@@ -6,9 +6,12 @@
 
 pub mod blocking;
 pub mod event_loop;
+mod events;
 pub mod guard;
 pub mod http;
 pub mod metrics;
+mod page;
+pub mod replicate_work;
 mod scoring_thread;
 pub mod server;
 pub mod service;

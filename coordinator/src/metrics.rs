@@ -10,6 +10,7 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 use rlbayes_proto::v1;
 use std::fmt;
+use std::path::Path;
 use std::time::Duration;
 
 /// What [`to_openmetrics`] writes, for the HTTP header.
@@ -57,10 +58,35 @@ impl EncodeMetric for WorkerCounter {
     }
 }
 
-/// Writes the status and the latency of exchanges as OpenMetrics text. Counters are named here
+/// How much room a disk has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DiskSpace {
+    /// Bytes that we may still write.
+    pub free: u64,
+    /// Bytes in all.
+    pub total: u64,
+}
+
+impl DiskSpace {
+    /// Asks the system about the disk of a folder; none: it does not tell.
+    #[must_use]
+    pub fn of(folder: &Path) -> Option<Self> {
+        let disk = rustix::fs::statvfs(folder).ok()?;
+        Some(Self {
+            free: disk.f_bavail.saturating_mul(disk.f_frsize),
+            total: disk.f_blocks.saturating_mul(disk.f_frsize),
+        })
+    }
+}
+
+/// Writes the status, the room of the state folder's disk and the latency of exchanges as OpenMetrics text. Counters are named here
 /// without their ending `_total`, and help without its full stop: the encoder adds both.
 #[must_use]
-pub fn to_openmetrics(status: &v1::StatusReply, latency: &Latency) -> String {
+pub fn to_openmetrics(
+    status: &v1::StatusReply,
+    disk: Option<DiskSpace>,
+    latency: &Latency,
+) -> String {
     let mut registry = Registry::with_prefix("rlbayes");
     if let Some(best) = status.best_score {
         registry.register("best_score", "Best score in nats", ConstGauge::new(best));
@@ -100,6 +126,16 @@ pub fn to_openmetrics(status: &v1::StatusReply, latency: &Latency) -> String {
             status.diversity,
         ),
         (
+            "replicates",
+            "Replicates that there are to be",
+            f64::from(status.replicates),
+        ),
+        (
+            "replicates_done",
+            "Replicates that are done",
+            f64::from(status.replicates_done),
+        ),
+        (
             "finished",
             "1 once the search is over",
             flag(status.state == "finished"),
@@ -121,6 +157,22 @@ pub fn to_openmetrics(status: &v1::StatusReply, latency: &Latency) -> String {
         ),
     ] {
         registry.register(name, help, ConstGauge::new(value));
+    }
+    if let Some(disk) = disk {
+        for (name, help, value) in [
+            (
+                "state_disk_free_bytes",
+                "Bytes free on the disk of the state folder",
+                disk.free,
+            ),
+            (
+                "state_disk_bytes",
+                "Size of the disk of the state folder",
+                disk.total,
+            ),
+        ] {
+            registry.register(name, help, ConstGauge::new(value));
+        }
     }
     for (name, help, value) in [
         ("evaluations", "Local scores asked for", status.evaluations),
@@ -204,7 +256,8 @@ mod tests {
         for micros in [50, 200, 200, 3_000, 60_000_000] {
             latency.record(Duration::from_micros(micros));
         }
-        let text = to_openmetrics(&status, &latency);
+        let disk = DiskSpace { free: 5, total: 50 };
+        let text = to_openmetrics(&status, Some(disk), &latency);
         let types: Vec<&str> = text
             .lines()
             .filter_map(|line| line.strip_prefix("# TYPE rlbayes_"))
@@ -219,10 +272,14 @@ mod tests {
                 "chains gauge",
                 "pool_size gauge",
                 "pool_diversity gauge",
+                "replicates gauge",
+                "replicates_done gauge",
                 "finished gauge",
                 "journal_trouble gauge",
                 "workers gauge",
                 "cache_bytes gauge",
+                "state_disk_free_bytes gauge",
+                "state_disk_bytes gauge",
                 "evaluations counter",
                 "computed counter",
                 "iterations counter",

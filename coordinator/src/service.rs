@@ -11,8 +11,9 @@ use crate::validator::{Digest, RowRefused, Validator};
 use bytes::Bytes;
 use rlbayes::coordination::{Refusal, View};
 use rlbayes_common::elite::EliteRow;
-use rlbayes_common::exchange::{Exchange, Pace, Snapshot};
+use rlbayes_common::exchange::{Exchange, Pace, Snapshot, Work};
 use rlbayes_common::ids::{ChainId, Incarnation, SearchId};
+use rlbayes_common::io::Format;
 use rlbayes_common::search::StoppedBy;
 use rlbayes_common::snapshot::decode_chain;
 use rlbayes_proto::convert::{
@@ -59,6 +60,22 @@ pub trait MakeResult: fmt::Debug + Send + Sync {
     /// # Errors
     /// With a sentence, if it can't be made.
     fn result(&self, view: &View) -> Result<Option<SearchResult>, String>;
+
+    /// Returns the result as a file of a format; none: there is no network yet.
+    ///
+    /// # Errors
+    /// With a sentence, if it can't be made.
+    fn file(&self, _view: &View, _format: Format) -> Result<Option<Vec<u8>>, String> {
+        Ok(None)
+    }
+
+    /// Returns the network as the viewer shows it; none: there is no network yet.
+    ///
+    /// # Errors
+    /// With a sentence, if it is too large to draw.
+    fn viewed(&self, _view: &View) -> Result<Option<Vec<u8>>, String> {
+        Ok(None)
+    }
 }
 
 /// The service.
@@ -82,8 +99,9 @@ struct Shared {
     latency: Latency,
 }
 
-/// The rows of an exchange as they were checked, by their digests.
-type Checked = HashMap<Digest, Result<EliteRow, RowRefused>>;
+/// The rows of an exchange as they were checked, by their digests; those of replicates by their
+/// numbers as well.
+type Checked = HashMap<(Option<ChainId>, Digest), Result<EliteRow, RowRefused>>;
 type Chunks<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
 
 impl Service {
@@ -122,6 +140,46 @@ impl Service {
         status::to_wire(&shared.about, &published, shared.validator.refused_rows())
     }
 
+    /// Returns what is told whenever the status changes.
+    pub(crate) fn changes(&self) -> watch::Receiver<Published> {
+        self.shared.published.clone()
+    }
+
+    /// Makes the result as a file; none: there is no network yet.
+    ///
+    /// # Errors
+    /// With a sentence, if it can't be made, or not soon.
+    pub(crate) async fn file(&self, format: Format) -> Result<Option<Vec<u8>>, String> {
+        self.in_turn(move |results, view| results.file(view, format))
+            .await
+    }
+
+    /// Makes what the viewer shows; none: there is no network yet.
+    ///
+    /// # Errors
+    /// With a sentence, if it can't be made, or not soon.
+    pub(crate) async fn viewed(&self) -> Result<Option<Vec<u8>>, String> {
+        self.in_turn(|results, view| results.viewed(view)).await
+    }
+
+    /// Makes something of the result as it stands, one at a time.
+    async fn in_turn(
+        &self,
+        make: impl FnOnce(&dyn MakeResult, &View) -> Result<Option<Vec<u8>>, String> + Send + 'static,
+    ) -> Result<Option<Vec<u8>>, String> {
+        let turn = Arc::clone(&self.shared.making).lock_owned();
+        let Ok(turn) = tokio::time::timeout(ANSWER, turn).await else {
+            return Err("too many results are being made; try again".to_owned());
+        };
+        let view = Arc::clone(&self.shared.published.borrow().view);
+        let results = Arc::clone(&self.shared.results);
+        let made = tokio::task::spawn_blocking(move || {
+            let _turn = turn;
+            make(&*results, &view)
+        });
+        made.await.unwrap_or_else(|error| Err(error.to_string()))
+    }
+
     fn note_counted(&self, states: &[(ChainId, [u8; 32])]) {
         for &(chain, digest) in states {
             self.shared.uploads.count(chain, digest);
@@ -132,6 +190,15 @@ impl Service {
     #[must_use]
     pub fn latency(&self) -> &Latency {
         &self.shared.latency
+    }
+
+    /// Returns which work a message belongs to, by the search that it names.
+    fn work_of(&self, id: &[u8]) -> Result<Work, Status> {
+        let about = &self.shared.about;
+        match &about.replicates {
+            Some(replicates) if *id == replicates.description.id.0 => Ok(Work::Replicates),
+            _ => self.check_search(id).map(|()| Work::Search),
+        }
     }
 
     fn check_search(&self, id: &[u8]) -> Result<(), Status> {
@@ -155,7 +222,7 @@ impl Service {
         let all_known = found.iter().all(|(_, row)| row.is_some());
         let known = found
             .into_iter()
-            .filter_map(|(digest, row)| Some((digest, Ok(row?))));
+            .filter_map(|(digest, row)| Some(((None, digest), Ok(row?))));
         let mut checked: Checked = known.collect();
         if all_known {
             return Ok((request, checked));
@@ -165,16 +232,41 @@ impl Service {
             for row in rows_of(&request) {
                 let digest = row_digest(row);
                 checked
-                    .entry(digest)
+                    .entry((None, digest))
                     .or_insert_with(|| shared.validator.check(row, digest));
             }
             (request, checked)
         });
-        match tokio::time::timeout(ANSWER, scored).await {
-            Ok(Some(scored)) => Ok(scored),
-            Ok(None) => Err(Status::unavailable("the coordinator is ending")),
-            Err(_) => Err(Status::unavailable("too many rows wait to be scored")),
+        waited(scored).await
+    }
+
+    /// Checks the networks of replicates, as [`check_rows`](Self::check_rows) does those of a search.
+    async fn check_replicates(
+        &self,
+        request: v1::ExchangeRequest,
+    ) -> Result<(v1::ExchangeRequest, Checked), Status> {
+        let Some(work) = self.shared.about.replicates.clone() else {
+            return Ok((request, Checked::new()));
+        };
+        if rows_of(&request).next().is_none() {
+            return Ok((request, Checked::new()));
         }
+        let view = Arc::clone(&self.shared.published.borrow().view);
+        let scored = self.shared.scoring.run(move || {
+            let mut checked = Checked::new();
+            for report in &request.reports {
+                let number = ChainId(report.chain);
+                let done = view.replicates.as_ref().map(|it| &it.done);
+                let known = done.and_then(|done| done.get(&report.chain));
+                for row in report.finds.iter().filter_map(|find| find.row.as_ref()) {
+                    checked
+                        .entry((Some(number), row_digest(row)))
+                        .or_insert_with(|| work.check(number, row, known.map(|it| &**it)));
+                }
+            }
+            (request, checked)
+        });
+        waited(scored).await
     }
 
     /// Reads an exchange without the rows that are refused, and returns why they are.
@@ -183,7 +275,7 @@ impl Service {
         request: v1::ExchangeRequest,
     ) -> Result<(rlbayes_common::exchange::Exchange, Vec<String>), Status> {
         check_version(request.protocol_version)?;
-        self.check_search(&request.search_id)?;
+        let work = self.work_of(&request.search_id)?;
         let sender = Incarnation(request.incarnation);
         let validator = &self.shared.validator;
         if validator.is_blocked(sender) {
@@ -191,11 +283,15 @@ impl Service {
                 "this worker has sent too many rows that were refused",
             ));
         }
-        let (request, checked) = self.check_rows(request).await?;
+        let (request, checked) = match work {
+            Work::Search => self.check_rows(request).await?,
+            Work::Replicates => self.check_replicates(request).await?,
+        };
+        let of = |chain| (work == Work::Replicates).then_some(chain);
         let mut refused = Vec::new();
-        let exchange = exchange_from_wire(
+        let mut exchange = exchange_from_wire(
             request,
-            |row| match checked.get(&row_digest(row)) {
+            |chain, row| match checked.get(&(of(chain), row_digest(row))) {
                 Some(Ok(row)) => Ok(Some(row.clone())),
                 Some(Err(error)) => {
                     validator.count_refused(sender);
@@ -209,10 +305,20 @@ impl Service {
             |chain, digest| self.shared.uploads.named(chain, digest),
         )
         .map_err(wire)?;
+        exchange.work = work;
         for reason in &refused {
             tracing::warn!(worker = %exchange.worker, %reason, "a row was refused");
         }
         Ok((exchange, refused))
+    }
+}
+
+/// Waits for the scoring thread, with a time limit.
+async fn waited<T>(scored: impl Future<Output = Option<T>>) -> Result<T, Status> {
+    match tokio::time::timeout(ANSWER, scored).await {
+        Ok(Some(scored)) => Ok(scored),
+        Ok(None) => Err(Status::unavailable("the coordinator is ending")),
+        Err(_) => Err(Status::unavailable("too many rows wait to be scored")),
     }
 }
 
@@ -295,8 +401,11 @@ impl Coordinator for Service {
         let request = request.into_inner();
         check_version(request.protocol_version)?;
         let mut hello = hello_from_wire(request).map_err(wire)?;
-        let search = &self.shared.about.search;
-        if hello.search != Some(search.id) {
+        let about = &self.shared.about;
+        let replicates = about.replicates.as_ref().map(|it| &it.description);
+        if replicates.is_some_and(|it| hello.search == Some(it.id)) {
+            hello.work = Work::Replicates;
+        } else if hello.search != Some(about.search.id) {
             // The chains belong to another search.
             hello.chains.clear();
         }
@@ -305,6 +414,10 @@ impl Coordinator for Service {
             *shown = shown.replace(char::is_control, "?");
         }
         let welcome = answered(self.shared.handle.join(hello)).await?;
+        let search = match (welcome.work, replicates) {
+            (Work::Replicates, Some(replicates)) => replicates,
+            _ => &about.search,
+        };
         Ok(Response::new(v1::JoinReply {
             protocol_version: PROTOCOL_VERSION,
             search: Some(description_to_wire(search)),
@@ -313,6 +426,7 @@ impl Coordinator for Service {
             orders: fitting(welcome.orders.iter().map(order_to_wire)),
             chains: welcome.orders.iter().map(|order| order.chain.0).collect(),
             stopped_by: welcome.stopped_by.map_or("", StoppedBy::as_str).to_owned(),
+            more_work: welcome.more_work,
         }))
     }
 
@@ -452,6 +566,8 @@ impl Coordinator for Service {
                     () = tokio::time::sleep(WATCH_EVERY) => {}
                 }
                 if published.changed().await.is_err() {
+                    // The last status tells whether the search is over or the coordinator only ends.
+                    let _ = sender.send(Ok(service.status_now())).await;
                     return;
                 }
             }

@@ -1,6 +1,7 @@
 //! The status of a search, as a gRPC message and as JSON.
 
 use crate::event_loop::Published;
+use crate::replicate_work::ReplicateWork;
 use rlbayes::gap_below;
 use rlbayes_common::exchange::SearchDescription;
 use rlbayes_common::ids::SearchId;
@@ -21,6 +22,8 @@ pub struct About {
     pub rows: usize,
     /// A score that no network exceeds, once a prover beside the search has shown one.
     pub bound: Arc<OnceLock<f64>>,
+    /// The replicates that follow the search, if some do.
+    pub replicates: Option<ReplicateWork>,
 }
 
 /// Writes the status as a message.
@@ -83,6 +86,11 @@ pub fn to_wire(about: &About, published: &Published, refused_rows: u64) -> v1::S
         trouble: published.trouble.clone().unwrap_or_default(),
         seed: about.search.seed.0,
         bound: about.bound.get().copied(),
+        replicates_done: view
+            .replicates
+            .as_ref()
+            .map_or(0, |it| count(it.done.len())),
+        replicates: view.replicates.as_ref().map_or(0, |it| it.of),
     }
 }
 
@@ -107,7 +115,9 @@ pub fn to_json(status: &v1::StatusReply) -> Value {
         _ => None,
     };
     let id = <[u8; 16]>::try_from(&*status.search_id).map(|id| SearchId(id).to_string());
-    json!({
+    let replicates = (status.replicates > 0)
+        .then(|| json!({"done": status.replicates_done, "of": status.replicates}));
+    let mut json = json!({
         "state": status.state,
         "search_id": id.ok(),
         "data": status.data_name,
@@ -154,5 +164,7 @@ pub fn to_json(status: &v1::StatusReply) -> Value {
             "memory_bytes": worker.statistics.map_or(0, |s| s.memory_bytes),
             "cache_bytes": worker.statistics.map_or(0, |s| s.cache_bytes),
         })).collect::<Vec<_>>(),
-    })
+    });
+    json["replicates"] = replicates.into();
+    json
 }

@@ -15,6 +15,12 @@ impl Token {
         Self(secret)
     }
 
+    /// Returns whether one is required.
+    #[must_use]
+    pub fn is_set(&self) -> bool {
+        self.0.is_some()
+    }
+
     /// Returns whether a call with this header is allowed.
     #[must_use]
     pub fn admits(&self, header: Option<&[u8]>) -> bool {

@@ -108,9 +108,7 @@ impl Validator {
         let found = lock(&self.evaluator)
             .structure(&dag)
             .unwrap_or(LogScore::IMPOSSIBLE);
-        let apart = (claimed.value() - found.value()).abs();
-        let agree = claimed == found || apart <= TOLERANCE * found.value().abs().max(1.0);
-        if !agree {
+        if !agrees(claimed, found) {
             return Err(RowRefused::Score {
                 claimed: claimed.value(),
                 found: found.value(),
@@ -149,6 +147,12 @@ impl Validator {
     pub fn refused_rows(&self) -> u64 {
         self.refused_rows.load(Relaxed)
     }
+}
+
+/// Returns whether a claimed score is the one that the data gives.
+pub(crate) fn agrees(claimed: LogScore, found: LogScore) -> bool {
+    let apart = (claimed.value() - found.value()).abs();
+    claimed == found || apart <= TOLERANCE * found.value().abs().max(1.0)
 }
 
 fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -1,15 +1,15 @@
 //! The chains of a worker as its session sees them: they report, and take orders and answers. Real
 //! ones run on threads ([`crate::thread_chains`]); a simulation steps them in a task.
 
+use crate::state::Begin;
 use rlbayes_common::exchange::{Answer, ChainOrder, ChainReport, WorkerStatistics};
 use rlbayes_common::ids::ChainId;
-use rlbayes_common::search::Chain;
 use std::future::Future;
 
 /// The chains of a worker.
 pub trait Chains {
-    /// Runs a chain.
-    fn run(&mut self, chain: Box<dyn Chain>, order: &ChainOrder);
+    /// Makes a chain and runs it.
+    fn run(&mut self, order: &ChainOrder, begin: Begin);
 
     /// Hands an answer to a chain.
     fn answer(&mut self, chain: ChainId, answer: Answer);

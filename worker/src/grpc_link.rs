@@ -4,7 +4,7 @@
 use crate::link::{Joined, Link, LinkError};
 use bytes::Bytes;
 use rlbayes_common::exchange::{
-    Exchange, Hello, Pace, Reply, SearchDescription, Snapshot, Welcome,
+    Exchange, Hello, Pace, Reply, SearchDescription, Snapshot, Welcome, Work,
 };
 use rlbayes_common::ids::{ChainId, WorkerId};
 use rlbayes_proto::convert::{
@@ -300,6 +300,11 @@ pub fn joined_from_wire(reply: v1::JoinReply) -> Result<Joined, LinkError> {
             lease: Duration::from_millis(reply.lease_millis),
             orders,
             stopped_by: rlbayes_common::search::StoppedBy::from_name(&reply.stopped_by),
+            work: match search.replicates {
+                Some(_) => Work::Replicates,
+                None => Work::Search,
+            },
+            more_work: reply.more_work,
         },
         search,
     })

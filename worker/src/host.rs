@@ -3,7 +3,6 @@
 use crate::chains::Chains;
 use crate::link::{Joined, Link};
 use crate::state::{Held, OpenError};
-use rlbayes::chains::ChainMaker;
 use rlbayes_common::exchange::Snapshot;
 use rlbayes_common::ids::ChainId;
 use rlbayes_common::search::SavedChain;
@@ -36,9 +35,7 @@ pub trait WorkerHost {
 /// A host that is ready for a search.
 #[derive(Debug)]
 pub struct Opened<C> {
-    /// Makes the search's chains.
-    pub maker: ChainMaker,
-    /// Runs them.
+    /// Makes the chains and runs them.
     pub chains: C,
     /// Chains of the search that were checkpointed here.
     pub checkpoints: BTreeMap<ChainId, SavedChain>,

@@ -6,9 +6,11 @@ pub mod data_store;
 pub mod grpc_link;
 pub mod host;
 pub mod link;
+pub mod replicate_chains;
 pub mod session;
 mod session_log;
 pub mod state;
 #[cfg(test)]
 mod test_values;
 pub mod thread_chains;
+pub mod worker_chains;

@@ -5,7 +5,7 @@ use crate::chains::Chains;
 use crate::host::{Opened, WorkerHost};
 use crate::link::{Joined, Link};
 use crate::session_log::log;
-use crate::state::{Action, Begin, Event, SessionState};
+use crate::state::{Action, Event, SessionState};
 use rlbayes_common::exchange::{ChainReport, SearchDescription, WorkerStatistics};
 use rlbayes_common::failpoint;
 use std::collections::VecDeque;
@@ -140,12 +140,7 @@ where
             }
             Action::CancelCall => self.call = None,
             Action::Run(order, begin) => {
-                let Opened { maker, chains, .. } = self.opened.as_mut()?;
-                let chain = match begin {
-                    Begin::Start(seeds) => maker.start(order.chain, seeds),
-                    Begin::Resume(saved, seeds) => maker.resume(order.chain, &saved, seeds),
-                };
-                chains.run(chain, &order);
+                self.opened.as_mut()?.chains.run(&order, begin);
             }
             Action::Answer(chain, answer) => self.opened.as_mut()?.chains.answer(chain, answer),
             Action::WantSnapshots => self.opened.as_mut()?.chains.want_snapshots(),

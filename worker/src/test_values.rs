@@ -38,5 +38,6 @@ pub(crate) fn description() -> SearchDescription {
         round_evaluations: 1,
         target: None,
         exchange_every: Duration::from_secs(2),
+        replicates: None,
     }
 }

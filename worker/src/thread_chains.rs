@@ -1,10 +1,10 @@
 //! The chains of a worker on OS threads, as its session sees them.
 
 use crate::chains::Chains;
+use crate::state::Begin;
 use rlbayes::chains::{ChainMaker, ChainThreads, NotPosted, ReportSink, SliceSettings};
 use rlbayes_common::exchange::{Answer, ChainOrder, ChainReport, WorkerStatistics};
 use rlbayes_common::ids::ChainId;
-use rlbayes_common::search::Chain;
 use std::io;
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TrySendError;
@@ -15,6 +15,7 @@ const MAILBOX: usize = 256;
 /// Chains on threads, and the mailbox that their reports wait in.
 #[derive(Debug)]
 pub struct ThreadChains {
+    maker: ChainMaker,
     threads: ChainThreads,
     reports: mpsc::Receiver<ChainReport>,
 }
@@ -26,9 +27,14 @@ impl ThreadChains {
     /// If the operating system refuses.
     pub fn start(count: u32, maker: ChainMaker, settings: SliceSettings) -> io::Result<Self> {
         let (sender, reports) = mpsc::channel(MAILBOX);
+        let mailbox = Mailbox(sender);
         let threads =
-            ChainThreads::start(count, maker, settings, Default::default(), Mailbox(sender))?;
-        Ok(Self { threads, reports })
+            ChainThreads::start(count, maker.clone(), settings, Default::default(), mailbox)?;
+        Ok(Self {
+            maker,
+            threads,
+            reports,
+        })
     }
 }
 
@@ -49,7 +55,8 @@ impl ReportSink for Mailbox {
 }
 
 impl Chains for ThreadChains {
-    fn run(&mut self, chain: Box<dyn Chain>, order: &ChainOrder) {
+    fn run(&mut self, order: &ChainOrder, begin: Begin) {
+        let chain = begin.chain(&self.maker, order.chain);
         self.threads.run(chain, order);
     }
 

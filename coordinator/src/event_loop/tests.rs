@@ -59,6 +59,7 @@ fn plan() -> SearchPlan {
         cooperation: Cooperation::On,
         snapshots: Snapshots::Never,
         lease: Duration::from_secs(10),
+        replicates: 0,
     }
 }
 
@@ -71,6 +72,7 @@ fn hello() -> Hello {
         program_version: "1".into(),
         chains: Vec::new(),
         search: None,
+        work: rlbayes_common::exchange::Work::Search,
     }
 }
 

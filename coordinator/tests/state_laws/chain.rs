@@ -2,7 +2,7 @@
 
 use rlbayes_common::elite::{EliteRow, Found, Structure};
 use rlbayes_common::exchange::{
-    Answer, ChainCounters, ChainOrder, ChainReport, ChainStatus, Pace, Snapshot,
+    Answer, ChainCounters, ChainOrder, ChainReport, ChainStatus, Pace, Snapshot, Work,
 };
 use rlbayes_common::graph::Dag;
 use rlbayes_common::ids::{ChainId, NodeIdx, Seed};
@@ -16,6 +16,8 @@ pub(crate) const NODES: usize = 6;
 pub(crate) struct Chain {
     id: ChainId,
     pace: Pace,
+    /// A replicate reports once, and is done.
+    pub(crate) is_replicate: bool,
     /// The number of its next report.
     pub(crate) sequence: u64,
     state: u64,
@@ -29,10 +31,11 @@ pub(crate) struct Chain {
 }
 
 impl Chain {
-    pub(crate) fn begin(pace: Pace, order: &ChainOrder, begin: Begin) -> Self {
+    pub(crate) fn begin(pace: Pace, work: Work, order: &ChainOrder, begin: Begin) -> Self {
         let mut chain = Self {
             id: order.chain,
             pace,
+            is_replicate: work == Work::Replicates,
             sequence: order.sequence,
             state: Seed(9).mix(u64::from(order.chain.0)).0,
             evaluations: 0,
@@ -64,6 +67,16 @@ impl Chain {
 
     /// Runs a slice and reports.
     pub(crate) fn work(&mut self, draw: u64) -> ChainReport {
+        if self.is_replicate {
+            self.waits = true;
+            self.evaluations = REPLICATE_EVALUATIONS;
+            let report = ChainReport {
+                status: ChainStatus::Exhausted,
+                ..self.report(vec![(Found::Best, replicate_row(self.id))], false, None)
+            };
+            self.sequence += 1;
+            return report;
+        }
         // A lockstep chain draws from its own state alone.
         let drawn = Seed(self.state).mix(match self.pace {
             Pace::Lockstep => 0,
@@ -155,6 +168,14 @@ impl Chain {
             Answer::Revoke => false,
         }
     }
+}
+
+/// Evaluations of a replicate.
+const REPLICATE_EVALUATIONS: u64 = 10;
+
+/// What a replicate finds, whoever runs it.
+pub(crate) fn replicate_row(number: ChainId) -> EliteRow {
+    row(Seed(5).mix(u64::from(number.0)).0)
 }
 
 /// A row that a number stands for; the score is the structure's own.

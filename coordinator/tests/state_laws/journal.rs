@@ -1,11 +1,13 @@
 //! What a coordinator has on its disk: what its commands have stored.
 
+use rlbayes::Replicate;
 use rlbayes::coordination::{Command, Progress, SearchPlan, State, Stored};
 use rlbayes_common::elite::{EliteRow, Found, Pool};
 use rlbayes_common::exchange::StoredChain;
 use rlbayes_common::graph::StructureKey;
 use rlbayes_common::ids::ChainId;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 #[derive(Default)]
@@ -13,6 +15,9 @@ pub(crate) struct Journal {
     rows: BTreeMap<(ChainId, u8, StructureKey), (Found, EliteRow)>,
     chains: BTreeMap<ChainId, StoredChain>,
     progress: Progress,
+    /// Rows that came when the search was over.
+    late: Vec<EliteRow>,
+    replicates: BTreeMap<u32, Arc<Replicate>>,
 }
 
 impl Journal {
@@ -27,13 +32,24 @@ impl Journal {
                         self.rows.insert(key, (found, row));
                     }
                 }
-                Command::StoreOverall(rows) => panic!("{rows:?} of a chain that nobody knows"),
+                Command::StoreOverall(rows) => {
+                    let follow = state.plan().replicates > 0;
+                    assert!(follow, "{rows:?} of a chain that nobody knows");
+                    self.late.extend(rows);
+                }
                 Command::StoreChain(chain, stored) => {
                     self.chains.insert(chain, stored);
                 }
                 Command::StoreProgress => self.progress = state.progress(now),
-                Command::Record(_) | Command::Worker(..) | Command::Halt | Command::Finished(_) => {
+                Command::StoreReplicate(number, replicate) => {
+                    let before = self.replicates.insert(number, replicate);
+                    assert!(before.is_none(), "replicate {number} is done twice");
                 }
+                Command::Record(_)
+                | Command::Worker(..)
+                | Command::Halt
+                | Command::Replicates(_)
+                | Command::Finished(_) => {}
             }
         }
     }
@@ -50,11 +66,14 @@ impl Journal {
         for (&(chain, ..), (found, row)) in &self.rows {
             pool.merge(chain, *found, row);
         }
+        for row in &self.late {
+            pool.merge_overall(row);
+        }
         let stored = Stored {
             pool,
             progress: self.progress.clone(),
             chains: self.chains.clone(),
-            replicates: Default::default(),
+            replicates: self.replicates.clone(),
         };
         State::recovered(plan, stored)
     }

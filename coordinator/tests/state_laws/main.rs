@@ -10,6 +10,7 @@
 
 mod chain;
 mod journal;
+mod replicates;
 mod worker;
 mod world;
 

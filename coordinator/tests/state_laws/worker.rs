@@ -2,7 +2,7 @@
 
 use crate::chain::{Chain, NODES};
 use rlbayes_common::elite::EliteRow;
-use rlbayes_common::exchange::{Answer, ChainReport, Pace, RunSequence, Snapshot};
+use rlbayes_common::exchange::{Answer, ChainReport, Pace, RunSequence, Snapshot, Work};
 use rlbayes_common::ids::{ChainId, Incarnation, SearchId};
 use rlbayes_common::snapshot::decode_chain;
 use rlbayes_worker::link::LinkError;
@@ -13,6 +13,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 pub(crate) const SEARCH: SearchId = SearchId([7; 16]);
+/// The replicates that follow it.
+pub(crate) const REPLICATES_OF_SEARCH: SearchId = SearchId([8; 16]);
 /// How soon a call whose answer is lost fails.
 const CALL: Duration = Duration::from_secs(10);
 
@@ -21,6 +23,8 @@ pub(crate) struct Worker {
     /// How often it was started before.
     pub(crate) start: u64,
     pace: Pace,
+    /// What it has joined for.
+    pub(crate) work: Work,
     /// Its own clock.
     now: Duration,
     pub(crate) session: SessionState,
@@ -76,6 +80,21 @@ impl Worker {
         worker
     }
 
+    /// The same process joins again, for other work: its chains are of no use any more.
+    pub(crate) fn rejoined(&self) -> Self {
+        let mut worker = Self::started(self.number, self.start, self.pace, BTreeMap::new());
+        worker.done = self.done.clone();
+        worker
+    }
+
+    /// Returns the search that its messages name.
+    pub(crate) fn search(&self) -> SearchId {
+        match self.work {
+            Work::Search => SEARCH,
+            Work::Replicates => REPLICATES_OF_SEARCH,
+        }
+    }
+
     fn started(
         number: usize,
         start: u64,
@@ -100,6 +119,7 @@ impl Worker {
             number,
             start,
             pace,
+            work: Work::Search,
             now: Duration::ZERO,
             session: SessionState::new(settings, Duration::from_millis(500), held),
             chains: BTreeMap::new(),
@@ -151,6 +171,18 @@ impl Worker {
                         outgoing = Some(self.call(CallKind::Fetch, fetch, calls));
                     }
                     Action::CancelCall => self.call = None,
+                    Action::EndChains => {
+                        // As real chains do: reports that wait come with the last ones.
+                        let mut last = Vec::new();
+                        for event in std::mem::take(&mut events) {
+                            match event {
+                                Event::Report(report) => last.push(report),
+                                other => events.push_back(other),
+                            }
+                        }
+                        last.extend(self.end_chains());
+                        events.push_back(Event::LastReports(last));
+                    }
                     action => events.extend(self.perform(action)),
                 }
             }
@@ -172,7 +204,14 @@ impl Worker {
     fn perform(&mut self, action: Action) -> Option<Event> {
         match action {
             Action::Open(joined) => {
-                assert_eq!(joined.search.id, SEARCH);
+                self.work = match joined.search.replicates {
+                    Some(_) => Work::Replicates,
+                    None => Work::Search,
+                };
+                assert_eq!(joined.search.id, self.search());
+                if self.work == Work::Replicates {
+                    self.checkpoints.clear();
+                }
                 let read = self.checkpoints.iter().map(|(&chain, snapshot)| {
                     let saved = decode_chain(snapshot.bytes(), NODES);
                     (chain, saved.unwrap())
@@ -181,7 +220,7 @@ impl Worker {
                 return Some(Event::Opened(checkpoints));
             }
             Action::Run(order, begin) => {
-                let chain = Chain::begin(self.pace, &order, begin);
+                let chain = Chain::begin(self.pace, self.work, &order, begin);
                 let before = self.chains.insert(order.chain, chain);
                 return before.and_then(|before| self.released(&before));
             }
@@ -197,11 +236,6 @@ impl Worker {
             }
             Action::WantSnapshots => self.chains.values_mut().for_each(Chain::want_snapshot),
             Action::TellBestsAgain => self.chains.values_mut().for_each(Chain::tell_best_again),
-            Action::EndChains => {
-                let chains = std::mem::take(&mut self.chains);
-                let last = chains.values().map(Chain::last_report);
-                return Some(Event::LastReports(last.collect()));
-            }
             Action::KeepCheckpoint(chain, snapshot) => {
                 assert_eq!(self.pace, Pace::Free);
                 if Self::has_disk(self.number) {
@@ -220,17 +254,28 @@ impl Worker {
             | Action::Exchange(_)
             | Action::Leave(_)
             | Action::FetchChain(..)
-            | Action::CancelCall => unreachable!("calls are made by who drives the session"),
+            | Action::EndChains
+            | Action::CancelCall => unreachable!("whoever drives the session does these"),
         }
         None
     }
 
+    fn end_chains(&mut self) -> Vec<ChainReport> {
+        let chains = std::mem::take(&mut self.chains);
+        let chains = chains.values().filter(|chain| !chain.is_replicate);
+        chains.map(Chain::last_report).collect()
+    }
+
     /// The rows of a chain's last steps; in lockstep the round is replayed.
     fn released(&self, chain: &Chain) -> Option<Event> {
-        (self.pace == Pace::Free).then(|| Event::Report(chain.last_report()))
+        let reports = self.pace == Pace::Free && !chain.is_replicate;
+        reports.then(|| Event::Report(chain.last_report()))
     }
 
     fn note(&mut self, report: &ChainReport) {
+        if self.work == Work::Replicates {
+            return;
+        }
         let rows = report.finds.iter().map(|(_, row)| row.clone());
         self.reported.extend(rows);
     }
@@ -244,6 +289,8 @@ impl Worker {
         let chain = &mut ready[at];
         let report = chain.work(draw);
         let by = match self.pace {
+            // It counts once, whoever has run it.
+            _ if chain.is_replicate => Incarnation(u64::MAX),
             Pace::Lockstep => Incarnation(0),
             Pace::Free => {
                 let incarnation = Self::incarnation(self.number, self.start);

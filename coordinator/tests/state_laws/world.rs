@@ -1,19 +1,21 @@
 //! A coordinator, its workers and the network between them. Every message is encoded and decoded.
 
-use crate::chain::NODES;
+use crate::chain::{NODES, replicate_row};
 use crate::journal::Journal;
-use crate::worker::{Outgoing, SEARCH, Worker};
+use crate::worker::{Outgoing, REPLICATES_OF_SEARCH, SEARCH, Worker};
 use prost::Message as _;
 use rlbayes::coordination::{
     ChainCount, Cooperation, Event, Pace, Refusal, SearchPlan, Snapshots, State,
 };
 use rlbayes_common::elite::{EliteRow, Keying};
 use rlbayes_common::exchange::{
-    Answer, ChainReport, Exchange, Hello, Reply, SearchDescription, Snapshot, Welcome,
+    Answer, ChainReport, Exchange, Hello, ReplicateDescription, Reply, SearchDescription, Snapshot,
+    Welcome, Work,
 };
 use rlbayes_common::ids::{ChainId, Incarnation, Seed, WorkerId};
 use rlbayes_common::score::{LogScore, ScoreSpec};
 use rlbayes_common::search::{Budget, NamedConstraints, SearchSpec, StoppedBy};
+use rlbayes_common::support::{Draw, Resampling};
 use rlbayes_proto::convert::{
     description_to_wire, exchange_from_wire, exchange_to_wire, hello_from_wire, hello_to_wire,
     order_to_wire, reply_from_wire, reply_to_wire, row_from_wire,
@@ -24,7 +26,7 @@ use rlbayes_worker::grpc_link::joined_from_wire;
 use rlbayes_worker::link::LinkError;
 use rlbayes_worker::state as session;
 use rlbayes_worker::state::End;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 pub(crate) const WORKERS: usize = 3;
@@ -55,11 +57,15 @@ pub(crate) enum Op {
     DieApplying(usize),
 }
 
-fn plan(pace: Pace) -> SearchPlan {
+fn plan(pace: Pace, replicates: u32) -> SearchPlan {
     SearchPlan {
         chains: ChainCount::Fixed(CHAINS),
         seed: Seed(1),
-        budget: Budget::default(),
+        budget: Budget {
+            // Replicates follow once these are used up.
+            evaluations: (replicates > 0).then_some(300),
+            ..Budget::default()
+        },
         pace,
         keying: Keying::ByClass,
         cooperation: Cooperation::On,
@@ -68,12 +74,23 @@ fn plan(pace: Pace) -> SearchPlan {
             Pace::Free => Snapshots::Never,
         },
         lease: Duration::from_secs(10),
+        replicates,
     }
 }
 
-fn description(pace: Pace) -> SearchDescription {
+fn description(pace: Pace, work: Work) -> SearchDescription {
+    let replicates = ReplicateDescription {
+        resampling: Resampling {
+            rows: 1,
+            draw: Draw::WithReplacement,
+        },
+        evaluations: 1,
+    };
     SearchDescription {
-        id: SEARCH,
+        id: match work {
+            Work::Search => SEARCH,
+            Work::Replicates => REPLICATES_OF_SEARCH,
+        },
         data_fingerprint: [0; 32],
         data_hash: [0; 32],
         data_bytes: 1,
@@ -88,6 +105,7 @@ fn description(pace: Pace) -> SearchDescription {
         round_evaluations: 1,
         target: None,
         exchange_every: Duration::from_secs(2),
+        replicates: (work == Work::Replicates).then_some(replicates),
     }
 }
 
@@ -116,6 +134,8 @@ enum Content {
 
 pub(crate) struct World {
     pub(crate) pace: Pace,
+    /// How many replicates follow the search.
+    replicates: u32,
     pub(crate) state: State,
     journal: Journal,
     now: Duration,
@@ -129,14 +149,20 @@ pub(crate) struct World {
     /// What laws speak of.
     shown: Option<LogScore>,
     acknowledged: AcknowledgedRows,
+    acknowledged_replicates: BTreeSet<ChainId>,
     total: u64,
 }
 
 impl World {
     pub(crate) fn new(pace: Pace) -> Self {
+        Self::with_replicates(pace, 0)
+    }
+
+    pub(crate) fn with_replicates(pace: Pace, replicates: u32) -> Self {
         Self {
             pace,
-            state: State::new(plan(pace)),
+            replicates,
+            state: State::new(plan(pace, replicates)),
             journal: Journal::default(),
             now: Duration::ZERO,
             workers: (0..WORKERS).map(|at| Worker::new(at, pace)).collect(),
@@ -146,6 +172,7 @@ impl World {
             come_back: true,
             shown: None,
             acknowledged: AcknowledgedRows::default(),
+            acknowledged_replicates: BTreeSet::new(),
             total: 0,
         }
     }
@@ -209,7 +236,7 @@ impl World {
     }
 
     fn restart(&mut self) {
-        self.state = self.journal.recovered(plan(self.pace));
+        self.state = self.journal.recovered(plan(self.pace, self.replicates));
         self.start_coordinator();
     }
 
@@ -222,7 +249,7 @@ impl World {
     /// The coordinator is started again without anything that it had stored.
     pub(crate) fn lose_disk(&mut self) {
         self.journal = Journal::default();
-        self.state = State::new(plan(self.pace));
+        self.state = State::new(plan(self.pace, self.replicates));
         self.start_coordinator();
         self.shown = None;
         self.acknowledged = AcknowledgedRows::default();
@@ -257,7 +284,7 @@ impl World {
             return;
         };
         let outgoing = worker.drive(event, &mut self.calls);
-        let (start, end) = (worker.start, worker.end);
+        let (start, end, search) = (worker.start, worker.end, worker.search());
         if let Some((call, outgoing)) = outgoing {
             let content = match outgoing {
                 Outgoing::Join(hello) => Content::Join(hello_to_wire(&hello).encode_to_vec()),
@@ -265,14 +292,14 @@ impl World {
                     for snapshot in exchange.reports.iter().flat_map(|one| &one.snapshot) {
                         self.uploads.insert(snapshot.digest(), snapshot.clone());
                     }
-                    Content::Exchange(exchange_to_wire(SEARCH, &exchange).encode_to_vec())
+                    Content::Exchange(exchange_to_wire(search, &exchange).encode_to_vec())
                 }
                 Outgoing::Leave(mut exchange) => {
                     if self.pace == Pace::Lockstep {
                         // As the link does: every round's reports and states are there already.
                         exchange.reports.clear();
                     }
-                    Content::Leave(exchange_to_wire(SEARCH, &exchange).encode_to_vec())
+                    Content::Leave(exchange_to_wire(search, &exchange).encode_to_vec())
                 }
                 Outgoing::Fetch(chain, digest) => Content::Fetch(chain, digest),
             };
@@ -304,25 +331,37 @@ impl World {
         if end == End::Drained && self.come_back {
             self.workers[at] = self.workers[at].restarted();
         }
+        if end == End::MoreWork {
+            self.workers[at] = self.workers[at].rejoined();
+        }
     }
 
     /// Reads the event that a message brings to the coordinator; none if it is for a worker.
     fn event(&self, message: &Message) -> Option<Result<Event, LinkError>> {
         let exchange = |bytes: &[u8]| -> Result<Exchange, LinkError> {
             let wire = v1::ExchangeRequest::decode(bytes).unwrap();
+            let work = match *wire.search_id == REPLICATES_OF_SEARCH.0 {
+                true => Work::Replicates,
+                false => Work::Search,
+            };
             let exchange = exchange_from_wire(
                 wire,
-                |row| row_from_wire(row, NODES).map(Some),
+                |_, row| row_from_wire(row, NODES).map(Some),
                 |_, digest| self.uploads.get(&digest).cloned(),
             );
             // A coordinator that was started again does not have the states.
+            let exchange = exchange.map(|exchange| Exchange { work, ..exchange });
             exchange.map_err(|error| LinkError::Nonsense(error.to_string()))
         };
         match &message.content {
             Content::Join(bytes) => {
                 let wire = v1::JoinRequest::decode(bytes.as_slice()).unwrap();
-                let hello: Hello = hello_from_wire(wire).unwrap();
-                assert_eq!(hello.search, Some(SEARCH));
+                let mut hello: Hello = hello_from_wire(wire).unwrap();
+                if hello.search == Some(REPLICATES_OF_SEARCH) {
+                    hello.work = Work::Replicates;
+                } else {
+                    assert_eq!(hello.search, Some(SEARCH));
+                }
                 Some(Ok(Event::Join(hello)))
             }
             Content::Exchange(bytes) => Some(exchange(bytes).map(Event::Exchange)),
@@ -361,13 +400,14 @@ impl World {
             }
             Event::Exchange(exchange) => {
                 assert_eq!(self.state.check(&exchange), Ok(()));
-                let (worker, reports) = (exchange.worker, exchange.reports.clone());
+                let (worker, work) = (exchange.worker, exchange.work);
+                let reports = exchange.reports.clone();
                 self.apply(Event::Exchange(exchange));
                 let asked: Vec<(ChainId, u64)> =
                     reports.iter().map(|r| (r.chain, r.sequence)).collect();
                 match self.state.reply(worker, incarnation, &asked) {
                     Ok(reply) => {
-                        self.acknowledge(&reports, Some(&reply));
+                        self.acknowledge(work, &reports, Some(&reply));
                         Content::Replied(reply_to_wire(&reply, Vec::new()).encode_to_vec())
                     }
                     Err(refusal @ Refusal::UnknownWorker) => {
@@ -377,12 +417,12 @@ impl World {
                 }
             }
             Event::Leave(exchange) => {
-                let reports = exchange.reports.clone();
+                let (work, reports) = (exchange.work, exchange.reports.clone());
                 self.apply(Event::Leave(exchange));
-                self.acknowledge(&reports, None);
+                self.acknowledge(work, &reports, None);
                 Content::Left
             }
-            Event::Tick | Event::Stop(_) => panic!("no worker sends {event:?}"),
+            Event::Tick | Event::CpuTime(_) | Event::Stop(_) => panic!("no worker sends {event:?}"),
         }
     }
 
@@ -390,7 +430,7 @@ impl World {
         let orders = welcome.orders.iter();
         v1::JoinReply {
             protocol_version: PROTOCOL_VERSION,
-            search: Some(description_to_wire(&description(self.pace))),
+            search: Some(description_to_wire(&description(self.pace, welcome.work))),
             worker: welcome.worker.0,
             lease_millis: u64::try_from(welcome.lease.as_millis()).unwrap(),
             orders: orders
@@ -400,6 +440,7 @@ impl World {
                 .collect(),
             chains: orders.map(|order| order.chain.0).collect(),
             stopped_by: welcome.stopped_by.map_or("", StoppedBy::as_str).to_owned(),
+            more_work: welcome.more_work,
         }
     }
 
@@ -428,8 +469,12 @@ impl World {
         self.drive(message.worker, event);
     }
 
-    fn acknowledge(&mut self, reports: &[ChainReport], reply: Option<&Reply>) {
+    fn acknowledge(&mut self, work: Work, reports: &[ChainReport], reply: Option<&Reply>) {
         for report in reports {
+            if work == Work::Replicates {
+                self.acknowledged_replicates.insert(report.chain);
+                continue;
+            }
             let taken = self.pace == Pace::Free
                 || reply.is_some_and(|reply| {
                     reply.answers.iter().any(|(chain, sequence, answer)| {
@@ -450,6 +495,20 @@ impl World {
         self.shown = best;
         let missing = self.acknowledged.missing_from(self.state.pool()).len();
         assert_eq!(missing, 0, "acknowledged rows are missing");
+        for number in &self.acknowledged_replicates {
+            let kept = self.state.replicates().get(&number.0);
+            assert!(
+                kept.is_some(),
+                "replicate {number} was acknowledged and is lost"
+            );
+        }
+        for (&number, kept) in self.state.replicates() {
+            let expected = replicate_row(ChainId(number));
+            assert_eq!(
+                (&kept.structure, kept.score),
+                (&expected.structure, expected.score)
+            );
+        }
         let total = self.state.counters().evaluations;
         let mut done: BTreeMap<(Incarnation, ChainId), u64> = BTreeMap::new();
         for (&run, &evaluations) in self.workers.iter().flat_map(|worker| &worker.done) {
@@ -497,7 +556,8 @@ impl World {
                 }
             }
         }
-        if self.state.stopped_by().is_none() && !alive.is_empty() {
+        // Replicates are given away a few at a time.
+        if self.replicates == 0 && self.state.stopped_by().is_none() && !alive.is_empty() {
             assert_eq!(holders.len(), CHAINS as usize, "a chain is not held");
         }
     }

@@ -5,16 +5,12 @@ use super::*;
 use crate::link::LinkError;
 use crate::state::{Held, OpenError};
 use crate::test_values::{description, settings};
-use rlbayes::chains::ChainMaker;
-use rlbayes_common::data::{Schema, Table, Variable};
 use rlbayes_common::elite::{EliteRow, Found, Structure};
 use rlbayes_common::exchange::{
     Answer, ChainOrder, ChainStatus, Exchange, Hello, Origin, Pace, Reply, Snapshot, Welcome,
 };
-use rlbayes_common::graph::Dag;
-use rlbayes_common::ids::{ChainId, Seed, WorkerId};
-use rlbayes_common::score::{LogScore, ScoreSpec, Scorer};
-use rlbayes_common::search::{Chain, Constraints, NamedConstraints, Problem, SearchSpec};
+use rlbayes_common::ids::{ChainId, WorkerId};
+use rlbayes_common::score::LogScore;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -36,6 +32,8 @@ impl Link for Noting {
                 lease: Duration::from_secs(15),
                 orders: vec![self.order.clone()],
                 stopped_by: None,
+                work: rlbayes_common::exchange::Work::Search,
+                more_work: false,
             },
             search: SearchDescription {
                 pace: match self.order.origin {
@@ -125,7 +123,7 @@ impl Counting {
 }
 
 impl Chains for Counting {
-    fn run(&mut self, _: Box<dyn Chain>, _: &ChainOrder) {}
+    fn run(&mut self, _: &ChainOrder, _: crate::state::Begin) {}
 
     fn answer(&mut self, _: ChainId, _: Answer) {}
 
@@ -164,7 +162,6 @@ impl WorkerHost for Host {
             pending::<()>().await;
         }
         Ok(Opened {
-            maker: maker(),
             chains: Counting {
                 made: 0,
                 score: 0.0,
@@ -181,21 +178,6 @@ impl WorkerHost for Host {
     fn keep_checkpoint(&mut self, _: ChainId, _: &Snapshot) {}
 
     fn drop_checkpoint(&mut self, _: ChainId) {}
-}
-
-fn maker() -> ChainMaker {
-    let variable = |name: &str| Variable::new(name, vec!["0".into(), "1".into()]).unwrap();
-    let schema = Schema::new(["a", "b"].map(variable).to_vec()).unwrap();
-    let table = Arc::new(Table::new(schema, vec![vec![0, 1], vec![0, 1]]).unwrap());
-    let constraints = Constraints::new(&table, &NamedConstraints::default()).unwrap();
-    let scorer = Scorer::new(table, ScoreSpec::BIC);
-    let problem = Problem::new(scorer, constraints, Dag::empty(2), 1 << 20);
-    ChainMaker {
-        problem: Arc::new(problem),
-        spec: SearchSpec::defaults()[0],
-        seed: Seed(1),
-        ladder: 1,
-    }
 }
 
 /// Runs a worker that is shut down after three seconds, which pass at once.

@@ -3,9 +3,10 @@
 
 use crate::link::{Joined, LinkError};
 use crate::state::{End, SessionError};
+use rlbayes::chains::ChainMaker;
 use rlbayes_common::exchange::{Answer, ChainOrder, Exchange, Hello, Pace, Snapshot};
 use rlbayes_common::ids::{ChainId, SearchId, WorkerId};
-use rlbayes_common::search::{SavedChain, Seeds};
+use rlbayes_common::search::{Chain, SavedChain, Seeds};
 use rlbayes_common::snapshot::SnapshotError;
 
 /// Something to be done by whoever drives the state machine.
@@ -50,6 +51,17 @@ pub enum Begin {
     Start(Option<Seeds>),
     /// At a stored state, with the seeds that it is owed.
     Resume(Box<SavedChain>, Option<Seeds>),
+}
+
+impl Begin {
+    /// Makes the chain.
+    #[must_use]
+    pub fn chain(self, maker: &ChainMaker, id: ChainId) -> Box<dyn Chain> {
+        match self {
+            Self::Start(seeds) => maker.start(id, seeds),
+            Self::Resume(saved, seeds) => maker.resume(id, &saved, seeds),
+        }
+    }
 }
 
 /// What people should know.

@@ -134,6 +134,7 @@ impl SessionState {
             (Event::Joined(Ok(joined)), Wait::Answer) => {
                 self.succeeded(LogEvent::Reached, actions);
                 match joined.welcome.stopped_by {
+                    Some(_) if joined.welcome.more_work => finish(Ok(End::MoreWork), actions),
                     Some(reason) => finish(Ok(End::Finished(reason)), actions),
                     None => {
                         actions.push(Action::Open(joined.clone()));
@@ -283,7 +284,7 @@ impl SessionState {
     /// The coordinator has answered a call.
     fn answered(mut working: Box<Working>, next: Next, actions: &mut Vec<Action>) -> Phase {
         match next {
-            Next::Over(reason) => end_chains(working, Then::Leave(End::Finished(reason)), actions),
+            Next::Over(end) => end_chains(working, Then::Leave(end), actions),
             Next::AnotherSearch => end_chains(working, Then::Join, actions),
             Next::Orders(_) if working.has_asked_why() => {
                 let why = SessionError::Host("the chains have ended".into());

@@ -1,6 +1,6 @@
 //! How a session behaves, what it begins with and how it ends.
 
-use rlbayes_common::exchange::{ChainReport, Exchange, Hello, WorkerStatistics};
+use rlbayes_common::exchange::{ChainReport, Exchange, Hello, Work, WorkerStatistics};
 use rlbayes_common::ids::{ChainId, Incarnation, SearchId, WorkerId};
 use rlbayes_common::search::StoppedBy;
 use std::time::Duration;
@@ -39,6 +39,8 @@ pub struct Held {
 pub enum End {
     /// The search is over.
     Finished(StoppedBy),
+    /// This work is over, and the coordinator has more: the worker should join again.
+    MoreWork,
     /// The worker was asked to shut down.
     Drained,
 }
@@ -71,6 +73,7 @@ impl SessionSettings {
             program_version: self.program_version.clone(),
             chains: held.chains,
             search: held.search,
+            work: Work::Search,
         }
     }
     /// Returns a message with reports; whoever sends it adds the statistics.
@@ -78,6 +81,7 @@ impl SessionSettings {
         Exchange {
             worker,
             incarnation: self.incarnation,
+            work: Work::Search,
             reports,
             statistics: WorkerStatistics::default(),
         }

@@ -3,7 +3,7 @@
 
 use super::action::{Action, LogEvent};
 use super::outbox::Outbox;
-use super::settings::{Held, SessionSettings};
+use super::settings::{End, Held, SessionSettings};
 use crate::link::Joined;
 use rlbayes_common::exchange::{
     Answer, ChainOrder, ChainReport, Pace, Reply, SearchDescription, Welcome,
@@ -72,7 +72,7 @@ pub(super) enum Call {
 pub(super) enum Next {
     Orders(Vec<ChainOrder>),
     AnotherSearch,
-    Over(StoppedBy),
+    Over(End),
 }
 
 impl Working {
@@ -295,7 +295,7 @@ impl Working {
             let in_a_round =
                 self.pace == Pace::Lockstep && self.running.values().any(|run| !run.stopped);
             if !in_a_round {
-                return Next::Over(reason);
+                return Next::Over(end_of(reason, reply.more_work));
             }
         }
         Next::Orders(reply.orders)
@@ -311,11 +311,15 @@ impl Working {
             search,
         } = joined;
         if let Some(reason) = welcome.stopped_by {
-            return Next::Over(reason);
+            return Next::Over(end_of(reason, welcome.more_work));
         }
         if search.id != self.search {
             actions.push(Action::Log(LogEvent::AnotherSearch(search.id)));
-            return Next::AnotherSearch;
+            return match search.replicates {
+                // They follow this search: what its chains have reported is still sent.
+                Some(_) => Next::Over(End::MoreWork),
+                None => Next::AnotherSearch,
+            };
         }
         let Welcome {
             worker,
@@ -363,5 +367,13 @@ impl Working {
             chains: self.held.iter().copied().collect(),
             search: Some(self.search),
         }
+    }
+}
+
+/// Returns how a session ends once its work is over.
+fn end_of(reason: StoppedBy, more_work: bool) -> End {
+    match more_work {
+        true => End::MoreWork,
+        false => End::Finished(reason),
     }
 }

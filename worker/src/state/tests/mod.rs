@@ -85,6 +85,8 @@ fn joined(pace: Pace, orders: Vec<ChainOrder>) -> Box<Joined> {
             lease: LEASE,
             orders,
             stopped_by: None,
+            work: rlbayes_common::exchange::Work::Search,
+            more_work: false,
         },
         search: SearchDescription {
             pace,
