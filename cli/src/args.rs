@@ -227,6 +227,10 @@ pub(crate) struct BudgetArgs {
     /// Stops after this much time spent searching, such as 60s, 10m or 1h30m
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub(crate) time: Option<Duration>,
+    /// Stops after this much processor time spent searching, over all threads of the process; a
+    /// cluster has --time and --evaluations instead
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    pub(crate) cpu_time: Option<Duration>,
     /// Stops after this many steps of all chains together
     #[arg(long, value_name = "N")]
     pub(crate) iterations: Option<u64>,
@@ -252,6 +256,7 @@ impl BudgetArgs {
         };
         Ok(Budget {
             time: self.time,
+            cpu_time: self.cpu_time,
             iterations: self.iterations,
             evaluations: self.evaluations,
             target,

@@ -3,7 +3,9 @@
 use crate::args::{NameArgs, read_structure};
 use crate::failure::Failure;
 use crate::file_roles::FileRoles;
+use crate::html_report::{self, Learned, is_report};
 use crate::output::{FormatArgs, Output, OutputOptions, network_for};
+use crate::progress::SearchBar;
 use crate::replicate_args::ReplicateArgs;
 use crate::search_flags::SearchFlags;
 use crate::support_files::SupportFile;
@@ -29,9 +31,9 @@ use std::path::{Path, PathBuf};
 pub(crate) struct BootstrapCommand {
     /// The table: CSV or TSV with a header, also gzipped
     data: PathBuf,
-    /// A result file; may be given several times. .csv (bnlearn's columns first), .json, .svg, .dot and
-    /// .graphml hold the support; .bif, .xml, .bifxml and .txt the best network among pairs at or above
-    /// the threshold
+    /// A result file; may be given several times. .csv (bnlearn's columns first), .json, .svg, .png,
+    /// .pdf, .dot and .graphml hold the support; .html is a page with the best network and its support;
+    /// .bif, .xml, .bifxml and .txt hold the best network among pairs at or above the threshold
     #[arg(short, long = "output", value_name = "FILE")]
     output: Vec<PathBuf>,
     /// The true network, to colour the picture by
@@ -65,7 +67,7 @@ fn help() -> String {
         "{MEANING}\n\nThe full table is searched first, for ten times the evaluations of a resampled table unless a \
          budget is given; its network is the one to use. Replicates start without edges, whatever \
          --start says. Everything depends on table, flags and --seed alone, not on threads.\n\n\
-         Examples:\n  rlbayes bootstrap data/alarm.csv -o support.csv -o support.svg\n  \
+         Examples:\n  rlbayes bootstrap data/alarm.csv -o support.csv -o support.svg -o report.html\n  \
          rlbayes bootstrap data/alarm.csv --replicates 500 --state run1 --json\n  \
          rlbayes bootstrap wide.csv --rows-per-replicate 0.5 --without-replacement -o support.csv"
     )
@@ -90,9 +92,11 @@ pub(crate) fn run(args: &BootstrapCommand, stop: &StopHandle) -> Result<(), Fail
         .iter()
         .map(|path| ResultFile::new(path))
         .collect::<Result<_, _>>()?;
-    let table = args
-        .table
-        .load(&args.data, |warning| messages.warn(&args.data, warning))?;
+    let mut warnings = Vec::new();
+    let table = args.table.load(&args.data, |warning| {
+        warnings.push(warning.clone());
+        messages.warn(&args.data, warning);
+    })?;
     let truth = match &args.truth {
         Some(path) => Some(read_structure(path, &table)?),
         None => None,
@@ -110,33 +114,36 @@ pub(crate) fn run(args: &BootstrapCommand, stop: &StopHandle) -> Result<(), Fail
         search.budget = request.full_table_budget();
         search.round_evaluations = search.round_evaluations.min(20_000);
     }
-    let mut full = Search::with(&table, search).stop_with(stop);
+    let mut bar = SearchBar::new(args.quiet || args.json);
+    let mut full = Search::with(&table, search)
+        .stop_with(stop)
+        .on_progress(|progress| bar.show(progress))
+        .on_warning(|warning| messages.warning(&warning));
     if let Some(folder) = &args.state {
         full = full.state(folder);
     }
-    let best = full
-        .on_warning(|warning| messages.warning(&warning))
-        .run()
-        .map_err(crate::learn::refused)?;
-    if stop.is_stopped() {
-        return Err(Failure::Interrupted);
-    }
-    let support = replicate(
-        &table,
-        settings,
-        &best,
-        args.state.as_deref(),
-        stop,
-        messages,
-    )?;
+    let best = full.run().map_err(crate::learn::refused);
+    bar.finish();
+    let best = best?;
+    let state = args.state.as_deref();
+    let support = match stop.is_stopped() {
+        true => None,
+        false => replicate(&table, settings, &best, state, stop, messages)?,
+    };
     let Some(support) = support else {
         messages
             .warning("it was interrupted before the first replicate was done; nothing is written");
         return Err(Failure::Interrupted);
     };
+    let done = Done {
+        best: &best,
+        support: &support,
+        truth: truth.as_ref(),
+        warnings: &warnings,
+    };
     let mut failed = None;
     for output in &outputs {
-        if let Err(failure) = write(args, output, &support, truth.as_ref(), stop, messages) {
+        if let Err(failure) = write(args, output, &done, stop, messages) {
             failed.get_or_insert(failure);
         }
     }
@@ -220,10 +227,15 @@ enum ResultFile {
     Support(SupportFile),
     /// The best network among well supported pairs.
     Network(Output),
+    /// A page with the best network and its support.
+    Report(Target),
 }
 
 impl ResultFile {
     fn new(path: &Path) -> Result<Self, Failure> {
+        if is_report(path) {
+            return Target::new(path).map(Self::Report);
+        }
         let format = FormatArgs { format: None };
         Ok(match SupportFile::of(path)? {
             Some(file) => Self::Support(file),
@@ -235,6 +247,7 @@ impl ResultFile {
         match self {
             Self::Support(file) => file.target(),
             Self::Network(output) => output.target(),
+            Self::Report(target) => target,
         }
     }
 }
@@ -249,6 +262,8 @@ fn check_outputs(
     for output in outputs {
         match output {
             ResultFile::Support(file) => file.check(table)?,
+            // It shows any names, and of a large network all but the picture.
+            ResultFile::Report(_) => {}
             ResultFile::Network(output) => {
                 let network =
                     network_for(table.data(), &empty, args.alpha, output.needs_parameters())?;
@@ -263,21 +278,40 @@ fn check_outputs(
     Ok(())
 }
 
+/// What is written.
+struct Done<'a> {
+    best: &'a Outcome,
+    support: &'a Support,
+    truth: Option<&'a Dag>,
+    /// What was said while the table was read.
+    warnings: &'a [String],
+}
+
 fn write(
     args: &BootstrapCommand,
     target: &ResultFile,
-    support: &Support,
-    truth: Option<&Dag>,
+    done: &Done<'_>,
     stop: &StopHandle,
     messages: Messages,
 ) -> Result<(), Failure> {
+    let support = done.support;
     let output = match target {
         ResultFile::Support(file) => {
             let json = || as_json(support, None, args.replicates.keep_networks);
             let threshold = support.request().threshold();
-            return file.write(support.table(), threshold, truth, json);
+            return file.write(support.table(), threshold, done.truth, json);
         }
         ResultFile::Network(output) => output,
+        ResultFile::Report(target) => {
+            let page = html_report::html(&Learned {
+                outcome: done.best,
+                support: Some(support),
+                class: Some(&done.best.found().class),
+                alpha: args.alpha,
+                warnings: done.warnings,
+            });
+            return target.write(page.into_bytes());
+        }
     };
     let relearned: Network = match support.relearn(stop) {
         Some(network) => network,

@@ -82,7 +82,8 @@ struct Needs {
 impl Needs {
     fn of(table: &data::Table, args: &CheckCommand) -> Self {
         let spec = Algorithm::RlBayes(Default::default());
-        let chains = spec.default_chains(args.threads.unwrap_or_else(machine::cores));
+        let chains =
+            spec.default_chains(args.threads.unwrap_or_else(machine::cores), table.nodes());
         let layout = MemoryLayout::new(table, ScoreSpec::BIC, &spec, usize::MAX / 2);
         Self {
             bytes: layout.needed(chains),

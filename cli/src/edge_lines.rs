@@ -11,9 +11,15 @@ pub(crate) const EDGES_SHOWN: usize = 60;
 const COLUMNS: usize = 80;
 /// How wide the column of gains is, with the space on both of its sides.
 const GAIN: usize = 14;
+/// How wide the column of support is, with the space behind it.
+const SUPPORT: usize = 9;
 
-/// Returns one line an edge under a heading, and what the arrows mean.
-pub(crate) fn edge_lines(edges: &[FoundEdge<'_>], most: usize) -> String {
+/// Returns one line an edge under a heading, and what the arrows mean; with `support`, a column of it.
+pub(crate) fn edge_lines(
+    edges: &[FoundEdge<'_>],
+    support: Option<&dyn Fn(&FoundEdge<'_>) -> f64>,
+    most: usize,
+) -> String {
     if edges.is_empty() {
         return "no edges: no variable tells enough about another on this table\n\n".into();
     }
@@ -23,9 +29,19 @@ pub(crate) fn edge_lines(edges: &[FoundEdge<'_>], most: usize) -> String {
         1 => "1 edge".to_owned(),
         count => format!("{count} edges"),
     };
-    let mut text = format!("{count}, strongest first\n{:>12}\n", "nats lost");
+    let mut text = format!("{count}, strongest first\n{:>12}", "nats lost");
+    text += match support {
+        Some(_) => "  support\n",
+        None => "\n",
+    };
     for edge in ordered.iter().take(most) {
-        let _ = writeln!(text, "{:>12.3}  {}", edge.gain, ends(edge));
+        let _ = match support {
+            Some(support) => {
+                let ends = ends(edge, GAIN + SUPPORT);
+                writeln!(text, "{:>12.3}  {:>7.2}  {ends}", edge.gain, support(edge))
+            }
+            None => writeln!(text, "{:>12.3}  {}", edge.gain, ends(edge, GAIN)),
+        };
     }
     if edges.len() > most {
         let _ = writeln!(text, "{:>12}  and {} more", "...", edges.len() - most);
@@ -41,17 +57,17 @@ pub(crate) fn edge_lines(edges: &[FoundEdge<'_>], most: usize) -> String {
 
 /// Returns the two names with what joins them; a free edge in the order of names. Names that are too
 /// long lose their middle.
-fn ends(edge: &FoundEdge<'_>) -> String {
+fn ends(edge: &FoundEdge<'_>, columns_before: usize) -> String {
     let (from, arrow, to) = match edge.is_compelled {
         true => (edge.from, "->", edge.to),
         false => (edge.from.min(edge.to), "--", edge.from.max(edge.to)),
     };
-    let room = COLUMNS - GAIN - " -> ".len();
+    let room = COLUMNS - columns_before - " -> ".len();
     let (from_width, to_width) = (from.chars().count(), to.chars().count());
     let half = room / 2;
     // What the shorter name leaves, the longer one gets.
     let from_room = half.max(room - to_width.min(half));
-    let to_room = half.max(room - from_width.min(half));
+    let to_room = room - from_width.min(from_room);
     format!(
         "{} {arrow} {}",
         shortened(from, from_room),
@@ -99,15 +115,26 @@ mod tests {
             edge("c", "d", true, 120.5),
             edge("x", "y", true, -2.0),
         ];
-        let text = edge_lines(&edges, 2);
+        let text = edge_lines(&edges, None, 2);
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[0], "3 edges, strongest first");
         assert_eq!(lines[2], "     120.500  c -> d");
         assert_eq!(lines[3], "       3.000  a -- b");
         assert_eq!(lines[4], "         ...  and 1 more");
         assert!(lines[5].contains("may turn a --"));
-        let all = edge_lines(&edges, usize::MAX);
+        let all = edge_lines(&edges, None, usize::MAX);
         assert!(all.contains("-2.000  x -> y") && !all.contains("more"));
+    }
+
+    #[test]
+    fn support_is_a_column() {
+        let edges = [edge("b", "a", false, 3.0), edge("c", "d", true, 120.5)];
+        let support = |edge: &FoundEdge<'_>| if edge.from == "b" { 0.25 } else { 1.0 };
+        let text = edge_lines(&edges, Some(&support), 60);
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[1], "   nats lost  support");
+        assert_eq!(lines[2], "     120.500     1.00  c -> d");
+        assert_eq!(lines[3], "       3.000     0.25  a -- b");
     }
 
     #[test]
@@ -119,14 +146,17 @@ mod tests {
         for from in names {
             for to in names {
                 for is_compelled in [true, false] {
-                    let text = edge_lines(&[edge(from, to, is_compelled, -123_456.789)], 60);
-                    for line in text.lines() {
-                        assert!(line.chars().count() <= COLUMNS, "{line}");
+                    let edges = [edge(from, to, is_compelled, -123_456.789)];
+                    for support in [None, Some(&(|_: &FoundEdge<'_>| 1.0) as _)] {
+                        let text = edge_lines(&edges, support, 60);
+                        for line in text.lines() {
+                            assert!(line.chars().count() <= COLUMNS, "{line}");
+                        }
                     }
                 }
             }
         }
-        let text = edge_lines(&[edge(&one, &two, true, 1.0)], 60);
+        let text = edge_lines(&[edge(&one, &two, true, 1.0)], None, 60);
         assert!(
             text.contains("of 1 ->") && text.contains("of 2\n"),
             "{text}"

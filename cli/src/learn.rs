@@ -4,6 +4,7 @@ use crate::args::{NameArgs, ShownAs, read_structure};
 use crate::bootstrap::replicate;
 use crate::failure::Failure;
 use crate::file_roles::FileRoles;
+use crate::html_report::{self, Learned, is_report};
 use crate::output::{FormatArgs, Output, OutputOptions, network_for};
 use crate::progress::SearchBar;
 use crate::prove::sentence;
@@ -13,6 +14,7 @@ use crate::report::{Comparison, Shown, as_json, report};
 use crate::search_flags::SearchFlags;
 use crate::support_report;
 use crate::table_args::TableArgs;
+use crate::target::Target;
 use crate::terminal::{Messages, print, print_json};
 use clap::{Args, ValueEnum};
 use rlbayes::coordination::Cooperation;
@@ -30,7 +32,8 @@ pub(crate) struct LearnArgs {
     /// The table: CSV or TSV with a header, also gzipped
     data: PathBuf,
     /// A result file; may be given several times. The ending chooses the format: .bif .xml .bifxml
-    /// .dot .json .svg .csv (edge list) .graphml .txt (model string); - is standard output
+    /// .dot .json .svg .png .pdf .csv (edge list) .graphml .txt (model string) .html (a report to
+    /// open in a browser); - is standard output
     #[arg(short, long = "output", value_name = "FILE")]
     output: Vec<PathBuf>,
     #[command(flatten)]
@@ -61,11 +64,11 @@ pub(crate) struct LearnArgs {
     /// only (a short search, then a proof of what it found in the rest of --time, 60s by default)
     #[arg(long, value_enum, ignore_case = true, default_value_t = ProveMode::Auto)]
     prove: ProveMode,
-    /// Whether graphs and pictures (SVG, DOT, GraphML, edge list) show which edges may point either
+    /// Whether graphs and pictures (SVG, PNG, PDF, DOT, GraphML, edge list) show which edges may point either
     /// way, or the written network alone
     #[arg(long = "as", value_enum, default_value_t = ShownAs::Cpdag)]
     shown_as: ShownAs,
-    /// SVG: draws only the neighbourhood of a node
+    /// Pictures: draws only the neighbourhood of a node
     #[arg(long, value_name = "NODE")]
     around: Option<String>,
     #[command(flatten)]
@@ -90,6 +93,7 @@ pub(crate) enum ProveMode {
 const EXAMPLES: &str = "\
 Examples:
   rlbayes learn data/alarm.csv -o alarm.bif -o alarm.svg
+  rlbayes learn data/alarm.csv -o report.html       (network, edges and columns in a browser)
   rlbayes learn data/alarm.csv --truth data/networks/alarm.bif --time 10s
   rlbayes learn survey.tsv.gz --bins quantile:4 --missing drop-rows --score bdeu --ess 10
   rlbayes learn big.csv --state run1 --time 8h      (after Ctrl-C, the same command resumes)
@@ -106,10 +110,19 @@ pub(crate) fn run(args: &LearnArgs, stop: &StopHandle) -> Result<(), Failure> {
         .keeps(args.state.as_ref())
         .writes("the result", &args.output);
     args.search.reads(roles).check()?;
-    let outputs = args.format.outputs(&args.output, args.json)?;
-    let table = args
-        .table
-        .load(&args.data, |warning| messages.warn(&args.data, warning))?;
+    let reports = html_report::reports(&args.output)?;
+    let networks: Vec<PathBuf> = args
+        .output
+        .iter()
+        .filter(|path| !is_report(path))
+        .cloned()
+        .collect();
+    let outputs = args.format.outputs(&networks, args.json)?;
+    let mut warnings = Vec::new();
+    let table = args.table.load(&args.data, |warning| {
+        warnings.push(warning.clone());
+        messages.warn(&args.data, warning);
+    })?;
     let truth = match &args.truth {
         Some(path) => Some(read_structure(path, &table)?),
         None => None,
@@ -178,7 +191,11 @@ pub(crate) fn run(args: &LearnArgs, stop: &StopHandle) -> Result<(), Failure> {
         &table,
         truth.as_ref(),
         (&outcome, support.as_ref()),
-        &outputs,
+        Files {
+            outputs: &outputs,
+            reports: &reports,
+            warnings: &warnings,
+        },
         messages,
     )?;
     match stop.is_stopped() {
@@ -197,14 +214,24 @@ pub(crate) fn refused(error: SearchError) -> Failure {
     }
 }
 
+/// What is written at the end.
+#[derive(Clone, Copy)]
+struct Files<'a> {
+    outputs: &'a [Output],
+    reports: &'a [Target],
+    /// What was said about the table.
+    warnings: &'a [String],
+}
+
 fn finish(
     args: &LearnArgs,
     table: &Table,
     truth: Option<&Dag>,
     (outcome, support): (&Outcome, Option<&Support>),
-    outputs: &[Output],
+    files: Files<'_>,
     messages: Messages,
 ) -> Result<(), Failure> {
+    let outputs = files.outputs;
     let found = outcome.found();
     let dag = &found.dag;
     let comparison = truth.map(|truth| {
@@ -241,13 +268,35 @@ fn finish(
             }
         }
     }
+    if !files.reports.is_empty() {
+        let page = html_report::html(&Learned {
+            outcome,
+            support,
+            class: options.class,
+            alpha: args.alpha,
+            warnings: files.warnings,
+        });
+        for target in files.reports {
+            match target.write(page.clone().into_bytes()) {
+                Ok(()) => written.push(target),
+                Err(failure) => {
+                    failed.get_or_insert(failure);
+                }
+            }
+        }
+    }
     if !args.quiet {
         let shown = Shown {
-            all_edges: outputs.is_empty() && !args.json,
+            all_edges: outputs.is_empty() && files.reports.is_empty() && !args.json,
             inner_figures: args.verbose,
         };
         let mut text = heading(args, outcome);
-        text += &report(outcome, comparison.as_ref(), shown);
+        text += &report(
+            outcome,
+            comparison.as_ref(),
+            support.map(Support::table),
+            shown,
+        );
         if args.prove == ProveMode::Only
             && let Some(proof) = outcome.proof().filter(|proof| !proof.covers_all())
         {

@@ -24,7 +24,7 @@ enum Needs {
     Flag(&'static str),
 }
 
-use Format::{Bif, Json, Svg, XmlBif};
+use Format::{Bif, Json, Pdf, Png, Svg, XmlBif};
 use ScoreName::{Aic, Bdeu, Bic};
 use SearchName::{BncPso, Ftta, Ga, Hc, Iwo, Paper, Rlbayes, Sa};
 
@@ -63,7 +63,10 @@ const TABLE: &[(&str, Needs)] = &[
     ("ftta_groups", Needs::Search(&[Ftta])),
     ("pso_swarm", Needs::Search(&[BncPso])),
     ("pso_generations", Needs::Search(&[BncPso])),
-    ("around", Needs::Result(&[Svg], "an SVG")),
+    (
+        "around",
+        Needs::Result(&[Svg, Png, Pdf], "an SVG, PNG or PDF"),
+    ),
     ("portable_names", Needs::Result(&[Bif], "a BIF")),
     (
         "alpha",
@@ -165,7 +168,7 @@ mod tests {
             ),
             (
                 "learn t.csv -o x.bif --around a",
-                "--around has no effect without an SVG file among the results",
+                "--around has no effect without an SVG, PNG or PDF file among the results",
             ),
             (
                 "convert a.bif b.svg --portable-names",

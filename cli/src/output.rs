@@ -7,6 +7,7 @@ use crate::provenance::ProvenanceNotes;
 use crate::target::Target;
 use clap::{Args, ValueEnum};
 use rlbayes::SupportTable;
+use rlbayes_common::canvas::letters_without_glyph;
 use rlbayes_common::data::Table;
 use rlbayes_common::fit::fit;
 use rlbayes_common::graph::{Cpdag, Dag};
@@ -45,8 +46,12 @@ pub(crate) enum FormatName {
     Dot,
     /// JSON.
     Json,
-    /// A picture.
+    /// A picture of lines.
     Svg,
+    /// A picture of pixels.
+    Png,
+    /// A page.
+    Pdf,
     /// An edge list.
     Csv,
     /// GraphML.
@@ -64,6 +69,8 @@ impl From<FormatName> for Format {
             FormatName::Dot => Self::Dot,
             FormatName::Json => Self::Json,
             FormatName::Svg => Self::Svg,
+            FormatName::Png => Self::Png,
+            FormatName::Pdf => Self::Pdf,
             FormatName::Csv => Self::Csv,
             FormatName::Graphml => Self::GraphMl,
             FormatName::Txt => Self::ModelString,
@@ -135,7 +142,7 @@ impl Output {
 
     /// Returns whether it is a picture.
     pub(crate) fn is_picture(&self) -> bool {
-        self.format == Format::Svg
+        self.format.is_picture()
     }
 
     /// Returns whether the format cannot do without probabilities.
@@ -187,6 +194,9 @@ impl Output {
     ) -> Result<(), Failure> {
         let bytes = self.bytes(network, options)?;
         self.target.write(bytes)?;
+        if let Some(text) = letters_not_shown(self.format, network.named_dag().names()) {
+            warn(format!("{}: {text}", self.target));
+        }
         if self.format == Format::Bif
             && let NetworkFile::Parametrised(network) = network
         {
@@ -213,6 +223,23 @@ impl Output {
     fn refused(&self, error: &WriteError) -> Failure {
         Failure::input(format!("{}: {}", self.target, error.with_flags()))
     }
+}
+
+/// Says which letters of names a picture has no glyphs for.
+pub(crate) fn letters_not_shown(format: Format, names: &[String]) -> Option<String> {
+    if !matches!(format, Format::Png | Format::Pdf) {
+        return None;
+    }
+    let letters = letters_without_glyph(names.iter().map(String::as_str));
+    let first = letters.first()?;
+    let more = match letters.len() {
+        1 => String::new(),
+        2 => " and 1 more letter".to_owned(),
+        count => format!(" and {} more letters", count - 1),
+    };
+    Some(format!(
+        "{format} files have no glyph for {first:?}{more} and show small boxes there; an SVG shows them"
+    ))
 }
 
 /// Says in one line which names of a BIF file were replaced, or kept against other programs.

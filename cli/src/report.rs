@@ -3,7 +3,10 @@
 use crate::edge_lines::{EDGES_SHOWN, edge_lines};
 use crate::units::{counted, show_count, show_time};
 use rlbayes::coordination::View;
-use rlbayes::{Algorithm, ColumnUse, Found, LoadReport, Outcome, SearchRequest, StoppedBy};
+use rlbayes::{
+    Algorithm, ColumnUse, Found, FoundEdge, LoadReport, Outcome, SearchRequest, StoppedBy,
+    SupportTable,
+};
 use rlbayes_common::graph::Dag;
 use rlbayes_common::ids::NodeIdx;
 use rlbayes_common::metrics::{StructureMetrics, compare};
@@ -60,6 +63,7 @@ pub(crate) fn as_json(
         "computed": counters.computed,
         "iterations": counters.iterations,
         "seconds": view.elapsed.as_secs_f64(),
+        "cpu_seconds": view.cpu_time.map(|time| time.as_secs_f64()),
         "best_at_seconds": view.best_at.as_secs_f64(),
         "threads": threads.max(request.threads()),
         "chains": view.chains,
@@ -116,14 +120,32 @@ pub(crate) struct Shown {
 }
 
 /// Returns what was found, for people: at most 80 columns, the network first.
-pub(crate) fn report(outcome: &Outcome, comparison: Option<&Comparison>, shown: Shown) -> String {
+pub(crate) fn report(
+    outcome: &Outcome,
+    comparison: Option<&Comparison>,
+    support: Option<&SupportTable>,
+    shown: Shown,
+) -> String {
     let request = outcome.request();
     let most = if shown.all_edges {
         usize::MAX
     } else {
         EDGES_SHOWN
     };
-    let mut text = edge_lines(&outcome.found_edges(), most);
+    let strength = support.map(|support| {
+        move |edge: &FoundEdge<'_>| {
+            let schema = request.table().data().schema();
+            let node = |name: &str| schema.find(name);
+            match (node(edge.from), node(edge.to)) {
+                (Some(from), Some(to)) => support.pair(from, to).strength(),
+                _ => 0.0,
+            }
+        }
+    });
+    let strength = strength
+        .as_ref()
+        .map(|strength| strength as &dyn Fn(&FoundEdge<'_>) -> f64);
+    let mut text = edge_lines(&outcome.found_edges(), strength, most);
     let mut line = |name: &str, what: String| {
         let _ = writeln!(text, "  {name:<11}  {what}");
     };

@@ -92,6 +92,12 @@ pub(crate) fn refused(error: &RequestError, files: &ConstraintFiles) -> Failure 
             show_bytes(*needed),
             show_bytes(*memory)
         )),
+        RequestError::CpuTimeOfWorkers => Failure::input(
+            "--cpu-time is for a search in one process; on a cluster use --time or --evaluations",
+        ),
+        RequestError::NoCpuTime => Failure::input(
+            "--cpu-time: this system does not report processor time; use --time or --evaluations",
+        ),
         RequestError::Memory { needed, memory } => Failure::input(format!(
             "a search on this table needs at least {} (--memory is {})",
             show_bytes(*needed),

@@ -31,8 +31,8 @@ impl SupportFile {
         };
         let holds_support = matches!(
             format,
-            Format::Csv | Format::Json | Format::Svg | Format::Dot | Format::GraphMl
-        );
+            Format::Csv | Format::Json | Format::Dot | Format::GraphMl
+        ) || format.is_picture();
         Ok(holds_support.then_some(Self { target, format }))
     }
 
@@ -44,7 +44,7 @@ impl SupportFile {
     /// Checks before the work that the file can be written for a table.
     pub(crate) fn check(&self, table: &Table) -> Result<(), Failure> {
         let nodes = table.data().nodes();
-        if self.format == Format::Svg && nodes > MAX_DRAWN_NODES {
+        if self.format.is_picture() && nodes > MAX_DRAWN_NODES {
             let what = format!(
                 "a picture shows at most {MAX_DRAWN_NODES} nodes and this table has {nodes} columns"
             );
@@ -69,10 +69,13 @@ impl SupportFile {
         let refused = |error: rlbayes_common::io::WriteError| {
             Failure::input(format!("{}: {}", self.target, error.with_flags()))
         };
+        let drawn = || draw_support(&picture).map_err(refused);
         let text = match self.format {
+            Format::Png => return self.target.write(drawn()?.to_png()),
+            Format::Pdf => return self.target.write(drawn()?.to_pdf()),
             Format::Csv => support_csv(table),
             Format::Json => format!("{:#}\n", json()),
-            Format::Svg => draw_support(&picture).map_err(refused)?,
+            Format::Svg => drawn()?.to_svg(),
             Format::Dot => support_dot(&picture),
             _ => support_graphml(&picture).map_err(refused)?,
         };

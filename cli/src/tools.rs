@@ -307,7 +307,7 @@ pub(crate) struct ConvertCommand {
     /// Whether graphs and pictures show the network, or which edges of its class are compelled
     #[arg(long = "as", value_enum, ignore_case = true, default_value_t = ShownAs::Dag)]
     shown_as: ShownAs,
-    /// SVG: draws only the neighbourhood of a node
+    /// Pictures: draws only the neighbourhood of a node
     #[arg(long, value_name = "NODE")]
     around: Option<String>,
 }

@@ -1,6 +1,6 @@
 //! What people ask a coordinator: status, stop, result, health.
 
-use super::connect::{ConnectArgs, answered, failed};
+use super::connect::ConnectArgs;
 use super::{block_on, heartbeat_file};
 use crate::args::NameArgs;
 use crate::failure::Failure;
@@ -10,14 +10,12 @@ use crate::provenance::ProvenanceNotes;
 use crate::terminal::{Messages, print, print_json};
 use crate::units::{counted, show_bytes, show_count, show_time};
 use clap::Args;
-use prost::Message;
+use rlbayes_client::{Fetched, answered};
 use rlbayes_common::graph::Cpdag;
 use rlbayes_common::io::Provenance;
-use rlbayes_common::network::NetworkFile;
 use rlbayes_common::search::StoppedBy;
 use rlbayes_coordinator::status::to_json;
-use rlbayes_proto::convert::network_from_wire;
-use rlbayes_proto::{MAX_RESULT_BYTES, v1};
+use rlbayes_proto::v1;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -67,7 +65,7 @@ pub(crate) struct ResultArgs {
     format: FormatArgs,
     #[command(flatten)]
     names: NameArgs,
-    /// SVG: draws only the neighbourhood of a node
+    /// Pictures: draws only the neighbourhood of a node
     #[arg(long, value_name = "NODE")]
     around: Option<String>,
     /// Prints one JSON object, as learn --json does
@@ -95,18 +93,6 @@ pub(crate) struct HealthArgs {
     connect: ConnectArgs,
 }
 
-impl StatusArgs {
-    /// Returns where the coordinator is.
-    pub(crate) fn ask(&self) -> &AskArgs {
-        &self.ask
-    }
-
-    /// Returns whether JSON is wanted.
-    pub(crate) fn is_json(&self) -> bool {
-        self.json
-    }
-}
-
 fn request<T>(message: T) -> tonic::Request<T> {
     let mut request = tonic::Request::new(message);
     request.set_timeout(PATIENCE);
@@ -116,22 +102,16 @@ fn request<T>(message: T) -> tonic::Request<T> {
 /// Runs `rlbayes status`.
 pub(crate) fn status(args: &StatusArgs) -> Result<(), Failure> {
     let AskArgs { url, connect } = &args.ask;
-    let reply = block_on(1, async {
-        let mut client = connect.client(url)?;
-        let reply = client.status(request(v1::StatusRequest {})).await;
-        answered(url, reply).await
-    })?;
+    let connection = connect.connection(url)?;
+    let reply = block_on(1, async { Ok(rlbayes_client::status(&connection).await?) })?;
     show(&reply, args.json)
 }
 
 /// Runs `rlbayes stop`.
 pub(crate) fn stop(args: &StatusArgs) -> Result<(), Failure> {
     let AskArgs { url, connect } = &args.ask;
-    let reply = block_on(1, async {
-        let mut client = connect.client(url)?;
-        let reply = client.stop(request(v1::StopRequest {})).await;
-        answered(url, reply).await
-    })?;
+    let connection = connect.connection(url)?;
+    let reply = block_on(1, async { Ok(rlbayes_client::stop(&connection).await?) })?;
     show(&reply, args.json)
 }
 
@@ -143,19 +123,6 @@ fn show(reply: &v1::StatusReply, as_json: bool) -> Result<(), Failure> {
     }
 }
 
-/// How long the next part of a result may take.
-const NEXT_CHUNK: Duration = Duration::from_secs(30);
-
-/// How long a result may take to be made.
-const MAKING: Duration = Duration::from_secs(60);
-
-/// A result as it was sent.
-struct Fetched {
-    json: String,
-    network: NetworkFile,
-    not_fitted: Option<String>,
-}
-
 /// Runs `rlbayes result`.
 pub(crate) fn result(args: &ResultArgs) -> Result<(), Failure> {
     args.ask
@@ -165,7 +132,8 @@ pub(crate) fn result(args: &ResultArgs) -> Result<(), Failure> {
         .check()?;
     let outputs = args.format.outputs(&args.output, args.json)?;
     let AskArgs { url, connect } = &args.ask;
-    let fetched = block_on(1, async { fetch(url, connect).await })?;
+    let connection = connect.connection(url)?;
+    let fetched = block_on(1, async { Ok(rlbayes_client::fetch(&connection).await?) })?;
     let messages = Messages::new(false);
     let (class, provenance) = notes(&fetched);
     let options = OutputOptions {
@@ -230,47 +198,6 @@ fn notes(fetched: &Fetched) -> (Cpdag, ProvenanceNotes) {
     (class, ProvenanceNotes::read(provenance))
 }
 
-/// Fetches the result.
-async fn fetch(url: &str, connect: &ConnectArgs) -> Result<Fetched, Failure> {
-    let mut client = connect.client(url)?;
-    let call = async {
-        let mut asked = tonic::Request::new(v1::ResultRequest {});
-        asked.set_timeout(MAKING);
-        let mut stream = client.result(asked).await?.into_inner();
-        let (mut json, mut bytes, mut not_fitted) = (String::new(), Vec::new(), String::new());
-        loop {
-            let chunk = tokio::time::timeout(NEXT_CHUNK, stream.message()).await;
-            let late = |_| {
-                tonic::Status::deadline_exceeded("the rest of the result did not arrive in time")
-            };
-            let Some(chunk) = chunk.map_err(late)?? else {
-                break;
-            };
-            json.push_str(&chunk.json);
-            bytes.extend_from_slice(&chunk.network);
-            not_fitted.push_str(&chunk.not_fitted);
-            let most = bytes.len().max(json.len()).max(not_fitted.len());
-            if most > MAX_RESULT_BYTES {
-                return Err(tonic::Status::out_of_range("the result is too large"));
-            }
-        }
-        Ok((json, bytes, not_fitted))
-    };
-    let (json, bytes, not_fitted) = match call.await {
-        Ok(parts) => parts,
-        Err(status) => return Err(failed(url, &status).await),
-    };
-    let wrong = |what: &dyn std::fmt::Display| {
-        Failure::input(format!("{url}: the coordinator sent no network: {what}"))
-    };
-    let network = v1::Network::decode(&*bytes).map_err(|error| wrong(&error))?;
-    Ok(Fetched {
-        json,
-        network: network_from_wire(network).map_err(|error| wrong(&error))?,
-        not_fitted: Some(not_fitted).filter(|why| !why.is_empty()),
-    })
-}
-
 /// Runs `rlbayes health`.
 pub(crate) fn health(args: &HealthArgs) -> Result<(), Failure> {
     if let Some(state) = &args.worker {
@@ -296,7 +223,7 @@ pub(crate) fn health(args: &HealthArgs) -> Result<(), Failure> {
 }
 
 /// Describes how much is left of each limit of the budget.
-fn budget_left(status: &v1::StatusReply) -> String {
+pub(crate) fn budget_left(status: &v1::StatusReply) -> String {
     if status.state == "finished" {
         return String::new();
     }
@@ -311,6 +238,24 @@ fn budget_left(status: &v1::StatusReply) -> String {
         status.iterations_left.map(|left| count(left, "steps")),
     ];
     left.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// Describes the state of a search, and why it ends.
+pub(crate) fn state_in_words(status: &v1::StatusReply) -> String {
+    // Until the last reports are in, a search that was stopped still runs.
+    let state = match status.state.as_str() {
+        "finished" => "finished",
+        _ if !status.stopped_by.is_empty() => "stopping",
+        state => state,
+    };
+    let state = match StoppedBy::from_name(&status.stopped_by) {
+        Some(reason) => format!("{state} ({})", reason.in_words()),
+        None => state.to_owned(),
+    };
+    match (status.replicates_done, status.replicates) {
+        (_, 0) => state,
+        (done, of) => format!("{state}, {done} of {of} replicates"),
+    }
 }
 
 /// Prints a status as text.
@@ -333,17 +278,7 @@ pub(crate) fn for_people(status: &v1::StatusReply) -> String {
             status.seed
         ),
     );
-    // Until the last reports are in, a search that was stopped still runs.
-    let state = match status.state.as_str() {
-        "finished" => "finished",
-        _ if !status.stopped_by.is_empty() => "stopping",
-        state => state,
-    };
-    let state = match StoppedBy::from_name(&status.stopped_by) {
-        Some(reason) => format!("{state} ({})", reason.in_words()),
-        None => state.to_owned(),
-    };
-    line("state", state);
+    line("state", state_in_words(status));
     match status.best_score {
         Some(best) => line(
             "best",

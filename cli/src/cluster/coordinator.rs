@@ -4,13 +4,14 @@ use super::connect::{read, read_token};
 use super::prover::prove_beside;
 use super::result_files::ResultWriter;
 use super::result_folder::{ResultFolder, refuse_file};
-use super::result_maker::ResultMaker;
+use super::result_maker::{ResultMaker, SupportOf};
 use super::shutdown::Shutdown;
 use super::worker::host_name;
 use super::{address_file, block_on, public_address};
 use crate::args::read_structure;
 use crate::failure::Failure;
 use crate::file_roles::FileRoles;
+use crate::replicate_args::ReplicateArgs;
 use crate::search_flags::SearchFlags;
 use crate::table_args::TableArgs;
 use crate::target::{Target, words};
@@ -18,12 +19,16 @@ use crate::terminal::Messages;
 use crate::units::{counted, parse_time, show_time};
 use bytes::Bytes;
 use clap::{Args, ValueEnum};
-use rlbayes::coordination::{Cooperation, State};
-use rlbayes::{Proving, Runners, SearchRequest, StateFolderError, state_folder};
+use rlbayes::coordination::{Cooperation, MAX_CLUSTER_REPLICATES, State};
+use rlbayes::{
+    BootstrapRequest, Proving, Runners, SearchRequest, SearchSettings, StateFolderError, Table,
+    state_folder,
+};
 use rlbayes_common::ids::SearchId;
 use rlbayes_common::snapshot::encode_table;
 use rlbayes_coordinator::blocking::Blocking;
 use rlbayes_coordinator::event_loop::{EventLoop, Unobserved, Until};
+use rlbayes_coordinator::replicate_work::ReplicateWork;
 use rlbayes_coordinator::service::Service;
 use rlbayes_coordinator::status::About;
 use rlbayes_coordinator::token::Token;
@@ -51,7 +56,7 @@ pub(crate) struct CoordinatorArgs {
     /// Address that workers connect to; port 0 picks a free one
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:7400")]
     listen: String,
-    /// Address for metrics and status over HTTP, read-only [default: none]
+    /// Address for the live page, metrics and status over HTTP, read-only [default: none]
     #[arg(long, value_name = "ADDRESS:PORT")]
     http: Option<String>,
     /// Folder that keeps searches, each in a folder of its own: the same command resumes its search
@@ -116,6 +121,8 @@ pub(crate) struct CoordinatorArgs {
     #[arg(long, requires = "token_file", help_heading = "Security")]
     http_token: bool,
     #[command(flatten)]
+    replicates: ReplicateArgs,
+    #[command(flatten)]
     table: TableArgs,
     #[command(flatten)]
     search: SearchFlags,
@@ -146,6 +153,10 @@ Examples:
       --token-file token --state run2 --out results --time 12h
   rlbayes coordinator --data data.csv --state run3 --deterministic --evaluations 100000000
 
+  rlbayes coordinator --data data.csv --state run4 --out results --time 10m --replicates 200
+
+With --replicates, workers search resampled tables once the search is over: NAME.support.csv, .json
+and .svg in --out then say how many of them have each edge.
 Workers: rlbayes worker --coordinator http://HOST:7400 --token-file token
 A time budget counts only while workers search. SIGTERM saves and exits with 130; the same command
 resumes.";
@@ -183,6 +194,10 @@ pub(crate) fn coordinator(args: &CoordinatorArgs) -> Result<(), Failure> {
         settings.prove = Proving::Auto;
         request = SearchRequest::new(&table, &settings).map_err(Failure::input)?;
     }
+    let bootstrap = replicates(args, &table, &settings)?;
+    if let Some(bootstrap) = &bootstrap {
+        request = bootstrap.after(&request);
+    }
     let data = Bytes::from(encode_table(table.data()));
     let description = request.description(&data);
     check_description(&description_to_wire(&description)).map_err(|error| {
@@ -194,8 +209,13 @@ pub(crate) fn coordinator(args: &CoordinatorArgs) -> Result<(), Failure> {
         data_name: name.clone(),
         rows: table.rows(),
         bound: Arc::default(),
+        replicates: bootstrap.as_ref().map(|bootstrap| ReplicateWork {
+            description: bootstrap.description(&request, &data),
+            request: Arc::clone(bootstrap),
+        }),
     };
-    let plan = request.plan(true);
+    let mut plan = request.plan(true);
+    plan.replicates = bootstrap.as_ref().map_or(0, |it| it.replicates());
     let problem = request.problem();
     let validator = Validator::new(Arc::clone(&problem));
     let id = request.id();
@@ -209,7 +229,11 @@ pub(crate) fn coordinator(args: &CoordinatorArgs) -> Result<(), Failure> {
         error => Failure::input(error),
     })?;
     let bound = Arc::clone(&about.bound);
-    let maker = ResultMaker::new(request.clone(), problem, truth, Arc::clone(&bound))
+    let support = bootstrap.map(|request| SupportOf {
+        request,
+        keep_networks: args.replicates.keep_networks,
+    });
+    let maker = ResultMaker::new(request.clone(), problem, truth, Arc::clone(&bound), support)
         .map_err(|why| Failure::input(format!("the result could not be sent: {why}")))?;
     let folder = match &args.out {
         Some(out) => Some(result_folder(args, out, &name, id, opened.is_at_the_top)?),
@@ -239,6 +263,13 @@ pub(crate) fn coordinator(args: &CoordinatorArgs) -> Result<(), Failure> {
             "resumes after {} of searching, best {:.3}",
             show_time(state.elapsed(Duration::ZERO)),
             best.score
+        ));
+    }
+    if !state.replicates().is_empty() {
+        let done = state.replicates().len();
+        messages.line(&format!(
+            "{done} of {} replicates are done",
+            state.plan().replicates
         ));
     }
     let token = Token::new(args.token_file.as_deref().map(read_token).transpose()?);
@@ -274,7 +305,7 @@ pub(crate) fn coordinator(args: &CoordinatorArgs) -> Result<(), Failure> {
             && let Ok(address) = web.local_addr()
         {
             let address = public_address::for_others(address, host_name);
-            messages.line(&format!("metrics and status on http://{address}"));
+            messages.line(&format!("page, metrics and status on http://{address}"));
         }
         if !address.ip().is_loopback() && args.token_file.is_none() && args.tls_ca.is_none() {
             messages.warning(&format!(
@@ -321,7 +352,8 @@ pub(crate) fn coordinator(args: &CoordinatorArgs) -> Result<(), Failure> {
         let web = web.map(|web| {
             let end = ending(servers_end.clone());
             let service = service.clone();
-            tokio::spawn(http::serve(web, service, web_token, address.port(), end))
+            let (grpc, state) = (address.port(), args.state.clone());
+            tokio::spawn(http::serve(web, service, web_token, grpc, state, end))
         });
         let grpc = tokio::spawn(server::serve(
             guard::accept(listener, guard::places()),
@@ -372,6 +404,29 @@ pub(crate) fn coordinator(args: &CoordinatorArgs) -> Result<(), Failure> {
             }
         }
     })
+}
+
+/// Returns the replicates that follow the search, if some do.
+fn replicates(
+    args: &CoordinatorArgs,
+    table: &Table,
+    search: &SearchSettings,
+) -> Result<Option<Arc<BootstrapRequest>>, Failure> {
+    let Some(replicates) = args.replicates.replicates else {
+        return Ok(None);
+    };
+    if replicates > MAX_CLUSTER_REPLICATES {
+        return Err(Failure::input(format!(
+            "--replicates: a cluster does at most {MAX_CLUSTER_REPLICATES}, not {replicates}"
+        )));
+    }
+    let search = SearchSettings {
+        // As on one machine.
+        cooperation: Cooperation::On,
+        ..search.clone()
+    };
+    let settings = args.replicates.settings(search, replicates);
+    ReplicateArgs::check(table, &settings).map(|request| Some(Arc::new(request)))
 }
 
 /// Lists the files that are read, and those that are written whatever the table is.

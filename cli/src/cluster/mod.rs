@@ -20,7 +20,7 @@ pub(crate) use certs::{CertsArgs, certs};
 pub(crate) use client::{HealthArgs, ResultArgs, StatusArgs, health, result, status, stop};
 pub(crate) use coordinator::{CoordinatorArgs, coordinator};
 pub(crate) use drain::{DrainArgs, drain};
-pub(crate) use watch::watch;
+pub(crate) use watch::{WatchArgs, watch};
 pub(crate) use worker::{WorkerArgs, worker};
 
 use crate::failure::Failure;

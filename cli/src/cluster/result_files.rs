@@ -38,7 +38,8 @@ impl ResultWriter {
             let is_over = view.stopped_by.is_some();
             // The last reports raise counts after the stop.
             let at_the_end = is_over.then_some((view.stage, view.counters));
-            let now = Some((score, at_the_end));
+            let replicates = view.replicates.as_ref().map(|it| it.done.len());
+            let now = Some((score, at_the_end, replicates));
             let changed = now != written || (ended && is_over);
             if changed && (score.is_some() || is_over) {
                 let writer = Arc::clone(&writer);

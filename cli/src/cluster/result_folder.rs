@@ -1,14 +1,17 @@
-//! The folder for a search's results: NAME.bif, NAME.json and NAME.svg in a folder of the search's
-//! own, `OUT/NAME-ID`, so that no search overwrites the files of another. `OUT/NAME.bif` and the
+//! The folder for a search's results: NAME.bif, NAME.json and NAME.svg, and with replicates
+//! NAME.support.csv, NAME.support.json and NAME.support.svg, in a folder of the search's own, `OUT/NAME-ID`, so that no search overwrites the files of another. `OUT/NAME.bif` and the
 //! others are links to those of the search that wrote last; a file of that name that is no such link
 //! is somebody else's, and stays.
 
-use super::result_maker::{Fitted, Made};
+use super::result_maker::{Fitted, Made, SupportMade};
 use crate::failure::Failure;
 use crate::target::words;
 use rlbayes_common::files::{HALF_WRITTEN, write_whole};
 use rlbayes_common::ids::SearchId;
-use rlbayes_common::io::{Format, MAX_DRAWN_NODES, WriteError, WriteOptions, write_network};
+use rlbayes_common::io::{
+    Format, MAX_DRAWN_NODES, SupportPicture, WriteError, WriteOptions, draw_support, support_csv,
+    write_network,
+};
 use std::fs;
 use std::io;
 use std::os::unix::fs::symlink;
@@ -26,8 +29,11 @@ pub(super) struct ResultFolder {
     name: String,
 }
 
-/// The endings of the files.
-const ENDINGS: [&str; 3] = ["bif", "svg", "json"];
+/// The endings of the files; those of support are there if there are replicates.
+const ENDINGS: [&str; 6] = ["bif", "svg", "json", SUPPORT_CSV, SUPPORT_JSON, SUPPORT_SVG];
+const SUPPORT_CSV: &str = "support.csv";
+const SUPPORT_JSON: &str = "support.json";
+const SUPPORT_SVG: &str = "support.svg";
 
 /// Digits of the search's id in the name of its folder.
 const ID_DIGITS: usize = 12;
@@ -127,7 +133,26 @@ impl ResultFolder {
             Err(WriteError::TooLarge { .. }) => {}
             Err(error) => return Err(self.refused("svg", &error)),
         }
+        if let Some(support) = &made.support {
+            self.write_support(support)?;
+        }
         self.write_file("json", format!("{:#}\n", made.json).as_bytes())
+    }
+
+    fn write_support(&self, made: &SupportMade) -> Result<(), String> {
+        let table = made.support.table();
+        self.write_file(SUPPORT_CSV, support_csv(table).as_bytes())?;
+        let picture = SupportPicture {
+            table,
+            threshold: made.support.request().threshold(),
+            truth: None,
+        };
+        match draw_support(&picture) {
+            Ok(canvas) => self.write_file(SUPPORT_SVG, canvas.to_svg().as_bytes())?,
+            Err(WriteError::TooLarge { .. }) => {}
+            Err(error) => return Err(self.refused(SUPPORT_SVG, &error)),
+        }
+        self.write_file(SUPPORT_JSON, format!("{:#}\n", made.json).as_bytes())
     }
 
     fn refused(&self, ending: &str, error: &dyn std::fmt::Display) -> String {
@@ -248,7 +273,9 @@ mod tests {
         Made {
             json: json!({ "score": score }),
             class: Cpdag::of(named.dag()),
+            gains: Vec::new(),
             provenance: Provenance::default(),
+            support: None,
             fitted: Arc::new(Fitted::new(
                 NetworkFile::Structure(named),
                 Some("a reason".to_owned()),

@@ -4,14 +4,16 @@
 
 use crate::provenance::about;
 use crate::report::{Comparison, as_json};
+use crate::support_report;
 use bytes::Bytes;
 use rlbayes::coordination::View;
-use rlbayes::{Found, SearchRequest, StoppedBy, gap_below};
+use rlbayes::{BootstrapRequest, Found, SearchRequest, StoppedBy, Support, gap_below};
 use rlbayes_common::data::Table;
 use rlbayes_common::elite::Structure;
 use rlbayes_common::fit::{entries, fit};
 use rlbayes_common::graph::{Cpdag, Dag};
-use rlbayes_common::io::Provenance;
+use rlbayes_common::io::viewer::{NetworkView, network_json};
+use rlbayes_common::io::{Format, Provenance, WriteOptions, write_network};
 use rlbayes_common::network::{NamedDag, NetworkFile};
 use rlbayes_common::search::Problem;
 use rlbayes_coordinator::service::{MakeResult, SearchResult};
@@ -35,6 +37,16 @@ pub(super) struct ResultMaker {
     /// A score that no network exceeds, once it is known.
     bound: Arc<OnceLock<f64>>,
     last: Mutex<Option<(Structure, Arc<Fitted>)>>,
+    /// How the support of edges is made, where there are replicates.
+    support: Option<SupportOf>,
+}
+
+/// The replicates that support is counted from.
+#[derive(Debug)]
+pub(super) struct SupportOf {
+    pub(super) request: Arc<BootstrapRequest>,
+    /// Whether JSON lists their networks.
+    pub(super) keep_networks: bool,
 }
 
 /// The network of a result.
@@ -75,8 +87,20 @@ pub(super) struct Made {
     pub(super) fitted: Arc<Fitted>,
     /// The networks that it stands for.
     pub(super) class: Cpdag,
+    /// What each edge is worth.
+    pub(super) gains: Vec<f64>,
     /// Where it comes from.
     pub(super) provenance: Provenance,
+    /// The support of its edges, once a replicate is done.
+    pub(super) support: Option<SupportMade>,
+}
+
+/// The support of edges.
+#[derive(Debug)]
+pub(super) struct SupportMade {
+    pub(super) support: Support,
+    /// As `learn --json` prints it.
+    pub(super) json: Value,
 }
 
 impl ResultMaker {
@@ -89,6 +113,7 @@ impl ResultMaker {
         problem: Arc<Problem>,
         truth: Option<Dag>,
         bound: Arc<OnceLock<f64>>,
+        support: Option<SupportOf>,
     ) -> Result<Self, String> {
         let maker = Self {
             request,
@@ -96,6 +121,7 @@ impl ResultMaker {
             truth,
             bound,
             last: Mutex::default(),
+            support,
         };
         let wire = network_to_wire(&maker.unlearned().network);
         let bytes: usize = wire
@@ -148,12 +174,30 @@ impl ResultMaker {
         json["gap"] = gap.into();
         json["not_fitted"] = fitted.not_fitted.clone().into();
         json["provenance"] = facts_json(&provenance);
+        let support = self.support(view, &found.dag);
+        if let Some(made) = &support {
+            json["support"] = made.json.clone();
+        }
         Ok(Some(Made {
+            support,
             json,
             fitted,
             class: found.class,
+            gains: found.gains,
             provenance,
         }))
+    }
+
+    /// Counts the support of edges; none while no replicate is done.
+    fn support(&self, view: &View, best: &Dag) -> Option<SupportMade> {
+        let of = self.support.as_ref()?;
+        let done = &view.replicates.as_ref()?.done;
+        if done.is_empty() {
+            return None;
+        }
+        let support = Support::new(&of.request, done.clone(), Some(best.clone()));
+        let json = support_report::as_json(&support, None, of.keep_networks);
+        Some(SupportMade { support, json })
     }
 
     fn fitted(&self, structure: &Structure, dag: &Dag) -> Arc<Fitted> {
@@ -207,5 +251,38 @@ impl MakeResult for ResultMaker {
             network: made.fitted.encoded(),
             not_fitted: made.fitted.not_fitted.clone(),
         }))
+    }
+
+    fn file(&self, view: &View, format: Format) -> Result<Option<Vec<u8>>, String> {
+        let Some(made) = self.make(view)? else {
+            return Ok(None);
+        };
+        if format == Format::Json {
+            return Ok(Some(format!("{:#}\n", made.json).into_bytes()));
+        }
+        if let (Format::Bif | Format::XmlBif, Some(why)) = (format, &made.fitted.not_fitted) {
+            return Err(format!("the network has no probabilities: {why}"));
+        }
+        let options = WriteOptions {
+            class: Some(&made.class),
+            provenance: Some(&made.provenance),
+            ..WriteOptions::default()
+        };
+        let written = write_network(format, &made.fitted.network, &options);
+        written.map(Some).map_err(|error| error.to_string())
+    }
+
+    fn viewed(&self, view: &View) -> Result<Option<Vec<u8>>, String> {
+        let Some(made) = self.make(view)? else {
+            return Ok(None);
+        };
+        let shown = network_json(&NetworkView {
+            network: &made.fitted.network,
+            class: Some(&made.class),
+            worths: Some(&made.gains),
+            support: made.support.as_ref().map(|made| made.support.table()),
+        });
+        let shown = shown.map_err(|error| error.to_string())?;
+        Ok(Some(shown.into_bytes()))
     }
 }

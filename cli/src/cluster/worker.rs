@@ -1,7 +1,7 @@
 //! `rlbayes worker`: fetches a search's table from its coordinator and runs chains for it.
 
 use super::address_file::{self, Address};
-use super::connect::{ConnectArgs, WebServer, web_server};
+use super::connect::ConnectArgs;
 use super::coordinator::WhenDone;
 use super::shutdown::Shutdown;
 use super::{block_on, drain, heartbeat_file};
@@ -12,7 +12,8 @@ use crate::terminal::Messages;
 use crate::units::{parse_size, parse_time};
 use clap::Args;
 use rlbayes::chains::{Belongs, ChainFolder};
-use rlbayes::{SearchRequest, Table, machine};
+use rlbayes::{BootstrapRequest, SearchRequest, Table, machine};
+use rlbayes_client::{WebServer, web_server};
 use rlbayes_common::exchange::{Pace, SearchDescription, Snapshot};
 use rlbayes_common::files::write_whole;
 use rlbayes_common::ids::{ChainId, Incarnation};
@@ -22,9 +23,11 @@ use rlbayes_worker::data_store::DataStore;
 use rlbayes_worker::grpc_link::GrpcLink;
 use rlbayes_worker::host::{Opened, WorkerHost};
 use rlbayes_worker::link::{Joined, Link};
+use rlbayes_worker::replicate_chains::ReplicateChains;
 use rlbayes_worker::session::{self, End, SessionError, SessionSettings};
 use rlbayes_worker::state::{Held, OpenError};
 use rlbayes_worker::thread_chains::ThreadChains;
+use rlbayes_worker::worker_chains::WorkerChains;
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, Hasher};
 use std::path::{Path, PathBuf};
@@ -82,6 +85,8 @@ Examples:
 A worker keeps searching while the coordinator is away, and reports when it is back. SIGTERM hands
 its chains over and exits with 0.";
 
+/// How long a worker waits before it joins again for what follows a search.
+const NEXT_WORK: Duration = Duration::from_millis(200);
 /// How often a waiting worker looks for the next search.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
 
@@ -171,6 +176,10 @@ pub(crate) fn worker(args: &WorkerArgs) -> Result<(), Failure> {
                 End::Drained => {
                     tracing::info!("drained");
                     return Ok(());
+                }
+                End::MoreWork => {
+                    host.forget();
+                    tokio::time::sleep(NEXT_WORK).await;
                 }
                 End::Finished(reason) => {
                     if std::mem::take(&mut host.end_is_news) {
@@ -369,18 +378,30 @@ impl Host {
 }
 
 impl WorkerHost for Host {
-    type Chains = ThreadChains;
+    type Chains = WorkerChains;
 
     async fn open(
         &mut self,
         link: &impl Link,
         joined: &Joined,
-    ) -> Result<Opened<ThreadChains>, OpenError> {
+    ) -> Result<Opened<WorkerChains>, OpenError> {
         self.end_is_news = true;
         self.has_joined.store(true, Relaxed);
         let search = &joined.search;
         let host = |what: &dyn std::fmt::Display| OpenError::Host(what.to_string());
         let table = self.table(link, search).await?;
+        if let Some(replicates) = &search.replicates {
+            let request =
+                BootstrapRequest::assigned(&table, search, replicates, self.threads, self.memory)
+                    .map_err(|error| host(&error))?;
+            let chains = ReplicateChains::start(request)
+                .map_err(|error| host(&format!("cannot start a thread: {error}")))?;
+            tracing::info!(worker = %joined.welcome.worker, search = %search.id, "joined for replicates");
+            return Ok(Opened {
+                chains: WorkerChains::Replicates(chains),
+                checkpoints: BTreeMap::new(),
+            });
+        }
         let chains = u32::try_from(joined.chains.len())
             .unwrap_or(u32::MAX)
             .max(1);
@@ -388,7 +409,7 @@ impl WorkerHost for Host {
             .map_err(|error| host(&error))?;
         let maker = request.chain_maker(request.problem());
         let checkpoints = self.open_folder(search);
-        let chains = ThreadChains::start(self.threads, maker.clone(), request.slices())
+        let chains = ThreadChains::start(self.threads, maker, request.slices())
             .map_err(|error| host(&format!("cannot start a thread: {error}")))?;
         tracing::info!(
             worker = %joined.welcome.worker,
@@ -397,8 +418,7 @@ impl WorkerHost for Host {
             "joined"
         );
         Ok(Opened {
-            maker,
-            chains,
+            chains: WorkerChains::Search(Box::new(chains)),
             checkpoints,
         })
     }

@@ -490,8 +490,8 @@ fn what_cannot_be_written_is_refused_before_the_search() {
     // Without a budget a search takes 10 seconds at least.
     for (args, wanted) in [
         (
-            vec!["learn", &asia, "-o", "OUT/x.csv", "-o", "OUT/x.pdf"],
-            vec!["x.pdf"],
+            vec!["learn", &asia, "-o", "OUT/x.csv", "-o", "OUT/x.doc"],
+            vec!["x.doc"],
         ),
         (
             vec!["learn", &asia, "-o", "OUT/x.csv", "-o", "OUT/none/x.bif"],

@@ -16,7 +16,16 @@ fn asia() -> String {
 
 /// The files that a bootstrap writes, byte by byte.
 fn written(folder: &Path, flags: &[&str]) -> Vec<Vec<u8>> {
-    let names = ["s.csv", "s.json", "s.svg", "s.dot", "s.graphml", "s.bif"];
+    let names = [
+        "s.csv",
+        "s.json",
+        "s.svg",
+        "s.png",
+        "s.pdf",
+        "s.dot",
+        "s.graphml",
+        "s.bif",
+    ];
     let paths: Vec<_> = names.iter().map(|name| folder.join(name)).collect();
     let table = asia();
     let mut args = vec!["bootstrap", &table, "--quiet"];
@@ -118,6 +127,7 @@ fn json_has_what_scripts_need_and_networks_on_request() {
 fn learn_with_replicates_adds_support_to_what_it_prints_and_writes() {
     let folder = tempfile::tempdir().unwrap();
     let (dot, graphml) = (folder.path().join("a.dot"), folder.path().join("a.graphml"));
+    let (file, page) = (folder.path().join("a.json"), folder.path().join("a.html"));
     let table = asia();
     let ran = rlbayes([
         "learn",
@@ -131,9 +141,20 @@ fn learn_with_replicates_adds_support_to_what_it_prints_and_writes() {
         dot.to_str().unwrap(),
         "-o",
         graphml.to_str().unwrap(),
+        "-o",
+        file.to_str().unwrap(),
+        "-o",
+        page.to_str().unwrap(),
     ])
     .ok();
-    assert!(ran.stderr.contains("10 resampled tables"), "{ran:?}");
+    for part in ["10 resampled tables", "   nats lost  support"] {
+        assert!(ran.stderr.contains(part), "{part}: {ran:?}");
+    }
+    let page = fs::read_to_string(page).unwrap();
+    assert!(page.contains("10 resampled tables"), "{page}");
+    let file: Value = serde_json::from_slice(&fs::read(file).unwrap()).unwrap();
+    let lists = ["edges", "strengths"].map(|name| file[name].as_array().unwrap().len());
+    assert_eq!(lists[0], lists[1], "{file}");
     let json = ran.json();
     assert_eq!(json["support"]["replicates"], 10);
     // The same replicates as those of bootstrap.
@@ -223,8 +244,9 @@ fn average_counts_networks_that_one_has() {
 fn what_cannot_be_done_is_refused_before_the_work() {
     let folder = tempfile::tempdir().unwrap();
     let svg = folder.path().join("s.svg");
-    let (table, andes) = (asia(), data("andes_n1000_s1.csv.gz"));
-    let andes = andes.to_str().unwrap();
+    let table = asia();
+    let wide = write(folder.path(), "wide.csv", crate::wide_table(2001));
+    let wide = wide.to_str().unwrap();
     for (args, part) in [
         (
             vec!["bootstrap", &table, "--replicates", "0"],
@@ -246,8 +268,8 @@ fn what_cannot_be_done_is_refused_before_the_work() {
         (vec!["bootstrap", &table, "--threads", "0"], "--threads"),
         (vec!["bootstrap", &table, "-o", &table], "is the table"),
         (
-            vec!["bootstrap", andes, "-o", svg.to_str().unwrap()],
-            "at most 150 nodes",
+            vec!["bootstrap", wide, "-o", svg.to_str().unwrap()],
+            "at most 2000 nodes",
         ),
         (
             vec!["learn", &table, "--replicates", "0", "--time", "9m"],
@@ -303,9 +325,32 @@ fn the_truth_colours_the_picture() {
     ];
     PROGRAM.run(args).ok();
     let text = fs::read_to_string(svg).unwrap();
-    assert!(
-        text.contains("#d55e00\" stroke-width"),
-        "a false edge is drawn: {text}"
-    );
-    assert!(text.contains("class=\"distribution\""), "{text}");
+    // A shade of orange, paler the fewer replicates have it.
+    let is_orange = |line: &str| {
+        let part = |at: usize| {
+            let (_, colour) = line.split_once("stroke=\"#")?;
+            u8::from_str_radix(colour.get(at..at + 2)?, 16).ok()
+        };
+        line.starts_with("<path") && part(0) > part(2) && part(2) > part(4)
+    };
+    assert!(text.lines().any(is_orange), "a false edge is drawn: {text}");
+    assert!(text.contains("threshold of what is drawn"), "{text}");
+}
+
+#[test]
+fn a_report_shows_the_support_of_edges() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = folder.path().join("report.html");
+    let table = asia();
+    let args = ["bootstrap", &table, "--replicates", "5", "-o"];
+    let ran = rlbayes(args.into_iter().chain([page.to_str().unwrap()])).ok();
+    assert!(ran.stderr.contains("report.html"), "{ran:?}");
+    let page = fs::read_to_string(page).unwrap();
+    for part in [
+        "share of 5 resampled tables that have the edge",
+        "\"support\":",
+        "rlbayes bootstrap ",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
 }

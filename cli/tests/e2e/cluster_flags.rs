@@ -2,18 +2,15 @@
 
 use crate::cluster::alive;
 use crate::faults::{SmallDisk, fill};
-use crate::{PROGRAM, prepare_cluster, rlbayes, start_cluster};
+use crate::{prepare_cluster, rlbayes, start_cluster};
 use rlbayes_proto::v1;
-use rlbayes_tests::prerequisites::{has_command, has_root};
-use rlbayes_tests::{
-    Proxy, Running, SOON, Way, data, killed, own_port, wait_for_file, wait_until, write,
-};
+use rlbayes_tests::prerequisites::has_root;
+use rlbayes_tests::{Proxy, SOON, Way, data, killed, own_port, wait_for_file, wait_until, write};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::process::{Command, Stdio};
 
 const ASIA: &str = "asia_n1000_s1.csv.gz";
 
@@ -267,45 +264,6 @@ fn a_worker_that_is_told_to_end_while_it_joins_or_fetches_ends_with_0() {
         worker.signal("TERM");
         worker.wait(SOON).ok();
     }
-}
-
-#[test]
-fn a_terminal_shows_a_live_view_with_a_curve() {
-    if !has_command("script") {
-        return;
-    }
-    let cluster = start_cluster("alarm.csv", &["--time", "1h"]);
-    let worker = cluster.worker("worker");
-    cluster.wait_for("a best row", |status| status.best_score.is_some());
-    let mut command = Command::new("script");
-    let watch = format!("{} watch {}", PROGRAM.path().display(), cluster.url());
-    command.args(["-q", "-e", "-c", &watch, "/dev/null"]);
-    command.stdin(Stdio::null());
-    let watch = Running::of(command);
-    wait_until("it is drawn again and again", SOON, || {
-        watch.printed().matches("\u{1b}[J").count() >= 3
-    });
-    cluster.stop();
-    let shown = watch.wait(SOON).ok().stdout;
-    worker.wait(SOON).ok();
-    let views: Vec<&str> = shown.split("\u{1b}[J").collect();
-    for view in &views[1..] {
-        assert!(
-            view.contains("best") && view.contains("workers"),
-            "{view:?}"
-        );
-    }
-    // Each view begins where the last one did.
-    let height = views[0].lines().count();
-    assert!(
-        shown.contains(&format!("\u{1b}[{}A", height - 1))
-            || shown.contains(&format!("\u{1b}[{height}A")),
-        "{height}: {shown:?}"
-    );
-    let last = views[views.len() - 1];
-    assert!(last.contains("finished"), "{last:?}");
-    let dots = |c: char| ('\u{2801}'..='\u{28ff}').contains(&c);
-    assert!(last.contains(dots), "the curve is drawn: {last:?}");
 }
 
 #[test]

@@ -10,8 +10,8 @@ use std::fs;
 use std::path::Path;
 
 /// All endings that are written.
-const ENDINGS: [&str; 10] = [
-    "bif", "xml", "bifxml", "xmlbif", "dot", "json", "svg", "csv", "graphml", "txt",
+const ENDINGS: [&str; 12] = [
+    "bif", "xml", "bifxml", "xmlbif", "dot", "json", "svg", "png", "pdf", "csv", "graphml", "txt",
 ];
 
 /// Names of variables that are hard to hold.
@@ -66,6 +66,8 @@ fn learn_writes_every_format_at_once() {
         assert!(graphml.contains("<edge "), "{graphml}");
         assert!(text(&path("svg")).contains(from), "{from}");
     }
+    assert!(fs::read(path("png")).unwrap().starts_with(b"\x89PNG"));
+    assert!(fs::read(path("pdf")).unwrap().starts_with(b"%PDF-"));
     let packed = fs::read(path("csv.gz")).unwrap();
     assert_eq!(packed[..2], [0x1f, 0x8b], "an ending .gz means gzip");
     let left = fs::read_dir(folder.path()).unwrap().count();
@@ -367,32 +369,45 @@ fn constraints_are_read_as_we_and_as_r_write_edges() {
 }
 
 #[test]
-fn a_large_network_is_drawn_around_a_node_only() {
+fn a_large_network_is_drawn_whole_and_a_huge_one_around_a_node_only() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("link.svg");
     let link = network("link");
     let (link, drawn) = (link.to_str().unwrap(), out.to_str().unwrap());
-    let ran = rlbayes(["convert", link, drawn]);
-    assert_eq!(ran.code, Some(2), "{ran:?}");
-    assert!(ran.stderr.contains("--around"), "{ran:?}");
-    assert!(!out.exists());
+    let _ = rlbayes(["convert", link, drawn]).ok();
+    let nodes = text(&out).matches("<rect").count();
+    assert!(nodes >= 724, "{nodes}");
     let _ = rlbayes(["convert", link, drawn, "--around", "N59_d_g"]).ok();
     let picture = text(&out);
     assert!(picture.contains("N59_d_g") && picture.contains("<svg"));
 
     // A search on many columns is not begun for a picture that cannot be.
-    let table = data("andes_n1000_s1.csv.gz");
+    let table = write(folder.path(), "wide.csv", crate::wide_table(2001));
     let mut args = vec!["learn", table.to_str().unwrap(), "--search", "hc"];
-    let other = folder.path().join("andes.csv");
-    let late = folder.path().join("andes.svg");
+    let other = folder.path().join("edges.csv");
+    let late = folder.path().join("wide.svg");
     args.extend(["--iterations", "20", "-o", late.to_str().unwrap()]);
     args.extend(["-o", other.to_str().unwrap()]);
     let ran = rlbayes(&args);
     assert_eq!(ran.code, Some(2), "{ran:?}");
     assert!(!late.exists() && !other.exists());
-    args.extend(["--around", "SNode_20"]);
+    args.extend(["--around", "c20"]);
     rlbayes(args).ok();
     assert!(late.exists() && other.exists());
+}
+
+#[test]
+fn letters_that_a_picture_cannot_show_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let net = write(folder.path(), "net.csv", "from,to\n年齢,Größe\n");
+    for (ending, warns) in [("png", true), ("pdf", true), ("svg", false)] {
+        let out = folder.path().join(format!("net.{ending}"));
+        let ran = rlbayes(["convert", net.to_str().unwrap(), out.to_str().unwrap()]).ok();
+        let told = ran
+            .stderr
+            .contains("have no glyph for '年' and 1 more letter ");
+        assert_eq!(told, warns, "{ran:?}");
+    }
 }
 
 #[test]

@@ -64,6 +64,7 @@ fn each_budget_is_named_when_it_ends_the_search() {
     let table = data("asia_n1000_s1.csv.gz");
     for (flag, value, reason) in [
         ("--time", "100ms", "time"),
+        ("--cpu-time", "100ms", "cpu-time"),
         ("--evaluations", "3000", "evaluations"),
         ("--iterations", "20", "iterations"),
         ("--target", "-2400", "target"),

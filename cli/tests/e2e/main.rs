@@ -13,6 +13,7 @@ mod bad_inputs;
 mod bootstrap;
 mod cluster;
 mod cluster_flags;
+mod cluster_replicates;
 mod constraints;
 mod determinism;
 mod faults;
@@ -23,13 +24,16 @@ mod json;
 mod limits;
 mod lockstep;
 mod model;
+mod nothing;
 mod overwriting;
+mod progress;
 mod prove;
 mod report;
 mod resume;
 mod scores;
 mod security;
 mod tables;
+mod watch;
 mod words;
 
 /// The program of this package, with failpoints.
@@ -61,4 +65,16 @@ fn start_cluster(table: &str, flags: &[&str]) -> Cluster {
 /// Makes the folders of a cluster; nothing runs yet.
 fn prepare_cluster(table: &str, flags: &[&str]) -> Cluster {
     Cluster::prepare(PROGRAM, table, flags)
+}
+
+/// Returns a table of this many columns, c0 and so on, each of which repeats the one before it now and
+/// then.
+fn wide_table(columns: usize) -> String {
+    let names: Vec<String> = (0..columns).map(|column| format!("c{column}")).collect();
+    let mut text = names.join(",") + "\n";
+    for row in 0..24_usize {
+        let cells = (0..columns).map(|column| ["0", "1"][(row * 7 + row * column / 3) / 5 % 2]);
+        text += &(cells.collect::<Vec<_>>().join(",") + "\n");
+    }
+    text
 }
