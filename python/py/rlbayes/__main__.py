@@ -1,0 +1,16 @@
+"""The command `rlbayes`, the same as the program of that name."""
+
+from __future__ import annotations
+
+import sys
+
+from ._engine import run_command
+
+
+def main() -> None:
+    """Run the command and end the process with its exit code."""
+    sys.exit(run_command(["rlbayes", *sys.argv[1:]]))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,263 @@
+"""Searches, and how they are waited for."""
+
+from __future__ import annotations
+
+import logging
+import os
+import warnings
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from . import _engine
+from ._errors import Error, InputError
+from ._keywords import Searching, check, settings, with_keywords
+from ._network import Network, as_network
+from ._progress import bar, is_watched
+from ._reading import read_options
+from ._result import Result
+from ._support import Support
+from ._tables import kind_of, make_table
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+log = logging.getLogger("rlbayes")
+
+Progress = _engine.Progress
+Watching = bool | str | Callable[[Progress], Any]
+
+
+class Search:
+    """A search under way: it runs on threads of its own until it ends or is stopped."""
+
+    def __init__(self, running: _engine.Running, kind: str) -> None:
+        self._running = running
+        self._kind = kind
+        self._done = False
+        self._result: Any = None
+
+    def stop(self) -> None:
+        """End the search soon; what was found so far is its result."""
+        self._running.stop()
+
+    def watch(self) -> Iterator[Progress]:
+        """Yield how it is doing, until it ends."""
+        while not self._done:
+            self._done, progress, sentences = self._running.wait(0.05)
+            for sentence in sentences:
+                log.warning(sentence)
+            if progress is not None:
+                if progress.improved:
+                    log.info("best score %s after %.1f s", progress.best_score, progress.elapsed)
+                yield progress
+
+    def result(self) -> Any:
+        """Wait for the end and return what was found."""
+        for _ in self.watch():
+            pass
+        if self._result is None:
+            found = self._running.result()
+            if isinstance(found, _engine.FoundNetwork):
+                self._result = Result(found, self._kind)
+            elif isinstance(found, _engine.EdgeSupport):
+                self._result = Support(found, self._kind)
+        return self._result
+
+    def __repr__(self) -> str:
+        return f"<Search: {'ended' if self._done else 'under way'}>"
+
+
+@with_keywords
+def start(
+    data: Any,
+    *,
+    name: str | None = None,
+    state: str | os.PathLike[str] | None = None,
+    alpha: float = 0.0,
+    **keywords: Unpack[Searching],
+) -> Search:
+    """Start a search and return at once; the keywords are those of :func:`learn`.
+
+    >>> import rlbayes
+    >>> table = {"smokes": ["yes", "no"] * 40, "coughs": ["yes", "no"] * 40}
+    >>> search = rlbayes.start(table, evaluations=1000, threads=1)
+    >>> search.result().cpdag().undirected
+    [('coughs', 'smokes')]
+    """
+    check("start", keywords, ("name", "state", "alpha"))
+    table = make_table(data, read_options(keywords), name=name, names=keywords.get("names"))
+    folder = None if state is None else os.fspath(state)
+    return Search(_engine.Running.search(table, settings(keywords), alpha, folder), kind_of(data))
+
+
+@with_keywords
+def learn(
+    data: Any,
+    *,
+    name: str | None = None,
+    alpha: float = 0.0,
+    state: str | os.PathLike[str] | None = None,
+    replicates: int | None = None,
+    progress: Watching = "auto",
+    on_interrupt: str = "return",
+    **keywords: Unpack[Searching],
+) -> Result:
+    """Learn the structure of a Bayesian network from a table.
+
+    ``data`` is a frame of pandas or polars, an Arrow table, a DuckDB relation, a two-dimensional array
+    (with ``names=``), a dict of lists, a list of dicts, or a path. It is never changed. Every flag of
+    ``rlbayes learn`` is a keyword, with ``_`` for ``-``; without any the search ends when it has found
+    nothing better for a while, or when its network is proven to be the best.
+
+    What is searched for
+        ``score``: "bic", "aic", "bdeu" (with ``ess``), "k2" or "loglik"; ``penalty_scale``;
+        ``required`` and ``forbidden``: edges such as ``[("smokes", "coughs")]``; ``tiers``: lists of
+        names, earlier ones first; ``max_parents``; ``start``: a network to begin with.
+    How long
+        ``time`` and ``cpu_time`` (seconds, or "10m"), ``evaluations``, ``iterations``, ``target`` (a score),
+        ``stagnation`` ("30s", or a number of evaluations). ``progress``: "auto" shows a bar in terminals
+        and notebooks; True, False; or a function of a :class:`Progress`, which stops the search by
+        returning True. Ctrl-C ends the search and returns the best so far; ``on_interrupt="raise"``
+        raises instead. ``state``: a folder from which the same call goes on.
+    With what
+        ``threads``, ``memory`` ("2GiB"), ``seed``, ``chains``; ``deterministic``: the same result on any
+        number of threads; ``search``: "rlbayes" or one that it is compared with, and its settings.
+    How the table is read
+        ``bins`` ("quantile:4", or one for each column in a dict), ``missing`` ("drop-rows"),
+        ``missing_markers``, ``states``, ``schema``, ``drop``, ``columns``, and for text files
+        ``separator``, ``decimal``, ``comment``, ``encoding``, ``header``.
+    What else is found out
+        ``prove``: "auto", "off" or "only"; ``replicates``: how often the search is repeated on resampled
+        tables, which gives the support of edges; ``alpha`` is added to every count of the probabilities;
+        ``name`` of the table.
+
+    >>> import rlbayes
+    >>> table = {"smokes": ["yes", "no"] * 40, "coughs": ["yes", "no"] * 40}
+    >>> result = rlbayes.learn(table, evaluations=1000, threads=1)
+    >>> result.cpdag().undirected
+    [('coughs', 'smokes')]
+    >>> result.network.query("coughs", {"smokes": "yes"})
+    {'no': 0.0, 'yes': 1.0}
+    """
+    check("learn", keywords, ("name", "alpha", "state", "replicates", "progress", "on_interrupt"))
+    search = start(data, name=name, state=state, alpha=alpha, **keywords)
+    result: Result = _follow(search, progress, on_interrupt)
+    if replicates is not None and result.stopped_by != "interrupt":
+        running = _replicate(data, keywords, replicates=replicates, name=name, state=state, best=result.network)
+        result.support = _follow(running, progress, on_interrupt)
+        if result.support is None:
+            warnings.warn("stopped before the first replicate: there is no support", stacklevel=2)
+    return result
+
+
+@with_keywords
+def bootstrap(
+    data: Any,
+    *,
+    replicates: int = 200,
+    rows: float | None = None,
+    without_replacement: bool = False,
+    replicate_evaluations: int | None = None,
+    threshold: float = 0.5,
+    best: Network | None = None,
+    name: str | None = None,
+    state: str | os.PathLike[str] | None = None,
+    progress: Watching = "auto",
+    on_interrupt: str = "return",
+    **keywords: Unpack[Searching],
+) -> Support:
+    """Repeat the search on resampled tables, and count how many of their best networks have each edge.
+
+    ``rows`` of a replicate are a share of the table's (up to 1) or a number. ``best`` is a network whose
+    edges are marked. The other keywords are those of :func:`learn`.
+
+    >>> import rlbayes
+    >>> table = {"smokes": ["yes", "no"] * 40, "coughs": ["yes", "no"] * 40}
+    >>> support = rlbayes.bootstrap(table, replicates=10, threads=1)
+    >>> support.strength("smokes", "coughs")
+    1.0
+    """
+    own = ("replicates", "rows", "threshold", "best", "name", "state", "progress", "on_interrupt")
+    check("bootstrap", keywords, (*own, "without_replacement", "replicate_evaluations"))
+    running = _replicate(
+        data,
+        keywords,
+        replicates=replicates,
+        rows=rows,
+        without_replacement=without_replacement,
+        replicate_evaluations=replicate_evaluations,
+        threshold=threshold,
+        best=None if best is None else as_network(best),
+        name=name,
+        state=state,
+    )
+    support: Support | None = _follow(running, progress, on_interrupt)
+    if support is None:
+        raise Error("stopped before the first replicate was done")
+    return support
+
+
+def _replicate(
+    data: Any,
+    keywords: Searching,
+    *,
+    replicates: int,
+    best: Network | None,
+    name: str | None,
+    state: str | os.PathLike[str] | None,
+    rows: float | None = None,
+    without_replacement: bool = False,
+    replicate_evaluations: int | None = None,
+    threshold: float = 0.5,
+) -> Search:
+    table = make_table(data, read_options(keywords), name=name, names=keywords.get("names"))
+    running = _engine.Running.bootstrap(
+        table,
+        settings(keywords),
+        replicates,
+        rows,
+        without_replacement,
+        replicate_evaluations,
+        threshold,
+        None if best is None else best._inner,
+        None if state is None else os.fspath(state),
+    )
+    return Search(running, kind_of(data))
+
+
+def _follow(search: Search, progress: Watching, on_interrupt: str) -> Any:
+    """Wait for a search; Ctrl-C ends it, and returns what it has or raises."""
+    if on_interrupt not in ("return", "raise"):
+        search.stop()
+        raise InputError(f'on_interrupt="{on_interrupt}" is neither "return" nor "raise"')
+    if not callable(progress) and progress not in (True, False, "auto"):
+        search.stop()
+        raise InputError(f'progress={progress!r} is none of True, False, "auto" and a function')
+    callback = progress if callable(progress) else None
+    shown = bar() if progress is True or (progress == "auto" and is_watched()) else None
+    interrupted = False
+    try:
+        while not search._done:
+            try:
+                for now in search.watch():
+                    if callback is not None and callback(now) is True:
+                        search.stop()
+                    if shown is not None:
+                        shown.show(now)
+            except KeyboardInterrupt:
+                if interrupted:
+                    raise
+                interrupted = True
+                search.stop()
+    except BaseException:
+        search.stop()
+        raise
+    finally:
+        if shown is not None:
+            shown.close()
+    result = search.result()
+    if interrupted and (on_interrupt == "raise" or result is None):
+        raise KeyboardInterrupt
+    if interrupted:
+        warnings.warn("interrupted: this is the best so far", stacklevel=3)
+    return result
