@@ -10,12 +10,13 @@ use std::process::Stdio;
 use std::time::Duration;
 
 /// Flags of the coordinator that no setting of a cluster is for, and why.
-const NOT_OF_COORDINATOR: [(&str, &str); 8] = [
+const NOT_OF_COORDINATOR: [(&str, &str); 9] = [
     ("ADDRESS_FILE", "workers have the service's name"),
     ("COORDINATOR_FILE", "the help names this flag of workers"),
     ("WHEN_DONE", "the coordinator keeps serving the result"),
     ("THREADS", "it runs no chains"),
     ("MEMORY", "a quarter of the container's"),
+    ("CPU_TIME", "workers do not report theirs"),
     ("TLS_CERT", "compose.tls.yaml"),
     ("TLS_KEY", "compose.tls.yaml"),
     ("TLS_CA", "compose.tls.yaml"),

@@ -80,6 +80,7 @@ pub(crate) async fn coordinator(
         data_name: "simulated".to_owned(),
         rows: search.rows,
         bound: Arc::default(),
+        replicates: search.replicates.clone(),
     };
     let validator = Validator::new(search.problem());
     let service = Service::new(
@@ -234,7 +235,8 @@ impl WorkerHost {
                 }
             };
             match session::run(&settings, &link, &mut host, shutdown).await {
-                Ok(End::Drained) => {}
+                // It joins again.
+                Ok(End::Drained | End::MoreWork) => {}
                 Ok(End::Finished(reason)) => return witness.session_ended(worker, reason),
                 Err(error) => {
                     return witness.broken(format!("worker {worker} ended with: {error}"));
@@ -248,7 +250,7 @@ impl WorkerHost {
 /// time, if one is given, the person stops the search.
 pub(crate) async fn person(stop_at: Option<Duration>, witness: Witness) -> turmoil::Result {
     let mut client = client(channel(), WithToken::default());
-    let (mut best, mut finished) = (None, false);
+    let (mut best, mut finished, mut replicates) = (None, false, 0);
     let begun = Instant::now();
     let mut stop_at = stop_at;
     loop {
@@ -270,6 +272,11 @@ pub(crate) async fn person(stop_at: Option<Duration>, witness: Witness) -> turmo
                 witness.broken(format!("a person saw {shown:?} after {best:?}"));
             }
             best = shown;
+            let done = status.replicates_done;
+            if done < replicates {
+                witness.broken(format!("a person saw {done} replicates after {replicates}"));
+            }
+            replicates = done;
             let is_finished = status.state == "finished";
             if finished && !is_finished {
                 witness.broken("a finished search continues");

@@ -1,6 +1,7 @@
 //! What must hold, and the witness that sees all hosts at once: the best that was ever shown, the
 //! rows that were ever acknowledged, the events in their order, how sessions and the search ended.
 
+use rlbayes::Replicate;
 use rlbayes::coordination::{Event, State};
 use rlbayes_common::elite::{EliteRow, Found, Pool};
 use rlbayes_common::exchange::{
@@ -17,6 +18,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// What was seen so far; clones see the same.
@@ -30,6 +32,7 @@ struct Seen {
     stopped: bool,
     told_to_stop: bool,
     acknowledged: AcknowledgedRows,
+    acknowledged_replicates: BTreeMap<u32, EliteRow>,
     trace: Vec<String>,
     sessions: BTreeMap<usize, StoppedBy>,
     outcome: Option<Outcome>,
@@ -45,6 +48,7 @@ pub(crate) struct Outcome {
     pub(crate) round: u64,
     pub(crate) evaluations: u64,
     pub(crate) iterations: u64,
+    pub(crate) replicates: BTreeMap<u32, Arc<Replicate>>,
 }
 
 impl Outcome {
@@ -60,6 +64,7 @@ impl Outcome {
             round: state.round().0,
             evaluations: state.counters().evaluations,
             iterations: state.counters().iterations,
+            replicates: state.replicates().clone(),
         }
     }
 
@@ -84,6 +89,7 @@ impl Outcome {
     pub(crate) fn is_kept_in(&self, other: &Self) -> bool {
         (self.stopped_by, self.round) == (other.stopped_by, other.round)
             && other.best() >= self.best()
+            && other.replicates == self.replicates
     }
 
     pub(crate) fn best(&self) -> Option<LogScore> {
@@ -131,12 +137,37 @@ impl Witness {
         rows.for_each(|row| known.add(row));
     }
 
+    /// Work was acknowledged to a worker: rows of a search, or replicates.
+    fn acknowledged_reports<'a>(
+        &self,
+        search: &SearchDescription,
+        reports: impl Iterator<Item = &'a ChainReport>,
+    ) {
+        for report in reports {
+            let rows = report.finds.iter().map(|(_, row)| row);
+            match &search.replicates {
+                None => self.acknowledged(rows),
+                Some(_) => {
+                    let known = &mut self.0.borrow_mut().acknowledged_replicates;
+                    known.extend(rows.map(|row| (report.chain.0, row.clone())));
+                }
+            }
+        }
+    }
+
     /// The coordinator has what it had stored.
     pub(crate) fn check_restart(&self, state: &State) {
         if self.0.borrow().told_to_stop && state.stopped_by().is_none() {
             self.broken("a search that was stopped continues after a restart");
         }
         self.check_pool("after a restart", state.pool());
+        let acknowledged = self.0.borrow().acknowledged_replicates.clone();
+        for (number, row) in &acknowledged {
+            let kept = state.replicates().get(number);
+            if kept.is_none_or(|kept| kept.structure != row.structure) {
+                self.broken(format!("after a restart replicate {number} is missing"));
+            }
+        }
     }
 
     /// The coordinator has a pool, after a restart or at the end: what was acknowledged and shown
@@ -294,8 +325,7 @@ impl Link for WitnessedLink {
                         && *answer != Answer::Revoke
                 })
         });
-        let rows = taken.flat_map(|report| report.finds.iter().map(|(_, row)| row));
-        self.witness.acknowledged(rows);
+        self.witness.acknowledged_reports(search, taken);
         Ok(reply)
     }
 
@@ -303,8 +333,7 @@ impl Link for WitnessedLink {
         let reports = exchange.reports.clone();
         self.link.leave(search, exchange).await?;
         if search.pace == Pace::Free {
-            let rows = reports.iter().flat_map(|report| &report.finds);
-            self.witness.acknowledged(rows.map(|(_, row)| row));
+            self.witness.acknowledged_reports(search, reports.iter());
         }
         Ok(())
     }

@@ -19,9 +19,11 @@ mod cluster;
 mod disk;
 mod faults;
 mod laws;
+mod replicates;
 mod run;
 mod search;
 mod simulated_chains;
+mod simulated_replicates;
 
 use rlbayes_common::ids::Seed;
 use run::{Cluster, Run};

@@ -14,6 +14,7 @@ use rlbayes_common::search::{
     Budget, Constraints, Evaluator, NamedConstraints, Problem, SearchSpec,
 };
 use rlbayes_common::snapshot::encode_table;
+use rlbayes_coordinator::replicate_work::ReplicateWork;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -40,6 +41,8 @@ pub(crate) struct Search {
     /// The table as workers fetch it.
     pub(crate) data: Bytes,
     pub(crate) rows: usize,
+    /// The replicates that follow, if some do.
+    pub(crate) replicates: Option<ReplicateWork>,
     table: Arc<Table>,
 }
 
@@ -128,6 +131,7 @@ impl Search {
                 false => Snapshots::Never,
             },
             lease: Duration::from_secs(6),
+            replicates: 0,
         };
         let settings = vec![("plan".to_owned(), format!("{plan:?}"))];
         let data = Bytes::from(encode_table(&table));
@@ -147,6 +151,7 @@ impl Search {
             round_evaluations: ROUND_EVALUATIONS,
             target: budget.target,
             exchange_every: Duration::from_secs(2),
+            replicates: None,
         };
         Self {
             ends,
@@ -155,8 +160,13 @@ impl Search {
             settings,
             data,
             rows: ROWS,
+            replicates: None,
             table,
         }
+    }
+
+    pub(crate) fn table(&self) -> &Arc<Table> {
+        &self.table
     }
 
     /// Makes the problem with empty caches.

@@ -2,18 +2,20 @@
 //! what a worker keeps over a restart.
 
 use crate::search;
+use crate::simulated_replicates::{SimulatedReplicates, SimulatedWork};
+use rlbayes::BootstrapRequest;
 use rlbayes::chains::ChainMaker;
 use rlbayes::chains::{RunningChain, SliceSettings};
 use rlbayes_common::exchange::{Answer, ChainOrder, ChainReport, Pace, Snapshot, WorkerStatistics};
 use rlbayes_common::ids::{ChainId, SearchId, Seed};
 use rlbayes_common::random::Random;
-use rlbayes_common::search::{Chain, Problem};
+use rlbayes_common::search::Problem;
 use rlbayes_common::snapshot::decode_chain;
 use rlbayes_worker::chains::Chains;
 use rlbayes_worker::data_store::DataStore;
 use rlbayes_worker::host::{Opened, WorkerHost};
 use rlbayes_worker::link::{Joined, Link};
-use rlbayes_worker::state::{Held, OpenError};
+use rlbayes_worker::state::{Begin, Held, OpenError};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -22,8 +24,12 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use tokio::time::{Instant, sleep_until};
 
+/// Memory of a worker for the search on a resampled table.
+const REPLICATE_MEMORY: usize = 64 << 20;
+
 /// Chains that the session's task runs, a slice at a time.
 pub(crate) struct SimulatedChains {
+    maker: ChainMaker,
     chains: BTreeMap<ChainId, (Instant, RunningChain)>,
     settings: SliceSettings,
     begun: Instant,
@@ -42,8 +48,9 @@ impl SimulatedChains {
 }
 
 impl Chains for SimulatedChains {
-    fn run(&mut self, chain: Box<dyn Chain>, order: &ChainOrder) {
+    fn run(&mut self, order: &ChainOrder, begin: Begin) {
         let due = Instant::now() + self.slice_time();
+        let chain = begin.chain(&self.maker, order.chain);
         let running = RunningChain::new(chain, order, self.settings);
         self.chains.insert(order.chain, (due, running));
     }
@@ -135,16 +142,26 @@ pub(crate) struct SimulatedHost {
 }
 
 impl WorkerHost for SimulatedHost {
-    type Chains = SimulatedChains;
+    type Chains = SimulatedWork;
 
     async fn open(
         &mut self,
         link: &impl Link,
         joined: &Joined,
-    ) -> Result<Opened<SimulatedChains>, OpenError> {
+    ) -> Result<Opened<SimulatedWork>, OpenError> {
         let description = &joined.search;
         let data = DataStore::open(None).unwrap();
         let table = Arc::new(data.fetch(link, description).await?);
+        if let Some(replicates) = &description.replicates {
+            let table = rlbayes::Table::from_data("", table);
+            let request =
+                BootstrapRequest::assigned(&table, description, replicates, 1, REPLICATE_MEMORY);
+            let replicates = SimulatedReplicates::new(request.unwrap(), self.draws);
+            return Ok(Opened {
+                chains: SimulatedWork::Replicates(Box::new(replicates)),
+                checkpoints: BTreeMap::new(),
+            });
+        }
         self.kept.borrow_mut().search = Some(description.id);
         let mut checkpoints = BTreeMap::new();
         if description.pace == Pace::Free {
@@ -167,6 +184,7 @@ impl WorkerHost for SimulatedHost {
             ladder: description.ladder,
         };
         let chains = SimulatedChains {
+            maker,
             chains: BTreeMap::new(),
             settings: SliceSettings {
                 pace: description.pace,
@@ -178,8 +196,7 @@ impl WorkerHost for SimulatedHost {
             random: Random::new(self.draws),
         };
         Ok(Opened {
-            maker,
-            chains,
+            chains: SimulatedWork::Search(Box::new(chains)),
             checkpoints,
         })
     }

@@ -75,6 +75,11 @@ impl Cluster {
         self.best.forget();
     }
 
+    /// From here on the coordinator is started with other flags.
+    pub fn set_flags(&mut self, flags: &[&str]) {
+        self.flags = flags.iter().map(|&flag| flag.to_owned()).collect();
+    }
+
     /// Returns the coordinator's command line.
     #[must_use]
     pub fn coordinator_command(&self) -> Command {

@@ -15,6 +15,7 @@ pub mod peer;
 pub mod prerequisites;
 mod program;
 mod proxy;
+mod terminal;
 mod waiting;
 
 pub use acknowledged_rows::{AcknowledgedRows, missing_rows};
@@ -25,4 +26,5 @@ pub use cluster::{
 pub use fixtures::{data, fixture, fixtures_in, network, shuffled_columns, write};
 pub use program::{Program, Ran, Running};
 pub use proxy::{Proxy, Way};
+pub use terminal::Terminal;
 pub use waiting::{BestShown, wait_for_status, wait_until};

@@ -1,0 +1,201 @@
+"""What `learn` takes and returns."""
+
+import json
+import pickle
+import re
+import subprocess
+import sys
+
+import pandas
+import polars
+import pytest
+from conftest import ALARM, ROOT, command
+
+import rlbayes
+
+QUICK = {"evaluations": 2000, "threads": 1, "progress": False}
+
+# Flags of `learn` that are no keyword, and why.
+NOT_KEYWORDS = {
+    "help": "help(rlbayes.learn)",
+    "format": "what -o - prints; network.to_text",
+    "json": "the result is an object",
+    "quiet": "progress=False",
+    "output": "result.write",
+    "truth": "truth.compare(result.network)",
+    "log-format": "logging",
+    "missing-marker": "missing_markers, a list",
+    "no-header": "header=False",
+    "as": "result.cpdag() and network.to_text",
+    "around": "an option of write",
+    "strict-names": "an option of write",
+    "verbose": "every edge is in result.edges",
+    "keep-networks": "a flag for result files of replicates",
+    "rows-per-replicate": "rows of bootstrap",
+    "without-replacement": "of bootstrap",
+    "replicate-evaluations": "of bootstrap",
+    "threshold": "of bootstrap",
+}
+
+
+def test_every_flag_of_the_command_is_a_keyword():
+    import inspect
+
+    flags = set(re.findall(r"^\s+(?:-\w, )?--([a-z-]+)", command("learn", "--help").stdout, re.MULTILINE))
+    assert len(flags) > 50
+    keywords = inspect.signature(rlbayes.learn).parameters
+    unknown = [flag for flag in flags - set(NOT_KEYWORDS) if flag.replace("-", "_") not in keywords]
+    assert unknown == []
+
+
+def test_settings_reach_the_search():
+    """Each on its own changes what the same command line changes."""
+    asia = ROOT / "data" / "asia_n1000_s1.csv.gz"
+    settings = [
+        {"score": "bdeu", "ess": 10.0},
+        {"score": "aic"},
+        {"score": "k2"},
+        {"penalty_scale": 0.5},
+        {"max_parents": 1},
+        {"seed": 9},
+        {"search": "hc", "restarts": 3, "perturb": 2},
+        {"search": "tabu"},
+        {"search": "sa", "sa_temperature": 5.0},
+        {"search": "ga", "ga_population": 12},
+        {"search": "paper", "theta": 0.2, "epsilon": 0.4, "explore": "all", "evict": "best"},
+        {"no_learning": True, "stall": 3, "table_rows": 8, "region": 0.2, "temperature": 2.0},
+        {"chains": 3, "round_evaluations": 1000},
+        {"drop": ["asia"]},
+        {"columns": ["asia", "tub", "either"]},
+    ]
+    for given in settings:
+        flags = [part for name, value in given.items() for part in _flag(name, value)]
+        ran = command("learn", str(asia), "--evaluations", "5000", "--threads", "1", "--json", *flags)
+        assert ran.returncode == 0, ran.stderr
+        expected = json.loads(ran.stdout)
+        result = rlbayes.learn(asia, evaluations=5000, threads=1, progress=False, **given)
+        assert (result.score, result.evaluations) == (expected["score"], expected["evaluations"]), given
+
+
+def _flag(name, value):
+    flag = "--" + name.replace("_", "-")
+    if value is True:
+        return [flag]
+    return [flag, ",".join(value) if isinstance(value, list) else str(value)]
+
+
+def test_constraints_hold_and_are_refused_by_name(related):
+    required = rlbayes.learn(related, required=[("cough", "smoke")], **QUICK)
+    assert required.network.edges == [("cough", "smoke")]
+    frame = pandas.DataFrame({"from": ["cough"], "to": ["smoke"]})
+    assert rlbayes.learn(related, forbidden=frame, **QUICK).network.edges == [("smoke", "cough")]
+    tiers = rlbayes.learn(related, tiers=[["cough"], ["smoke"]], **QUICK)
+    assert tiers.network.edges == [("cough", "smoke")]
+    with pytest.raises(rlbayes.InputError, match="nobody"):
+        rlbayes.learn(related, required=[("nobody", "smoke")], **QUICK)
+    with pytest.raises(rlbayes.InputError, match="list of edges"):
+        rlbayes.learn(related, required=["smoke"], **QUICK)
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "words"),
+    [
+        ({"max_indegree": 3}, TypeError, "did you mean max_parents"),
+        ({"evaluation": 3}, TypeError, "did you mean evaluations"),
+        ({"score": "bit"}, ValueError, "none of bic"),
+        ({"search": "hx"}, ValueError, "none of"),
+        ({"restarts": 3}, ValueError, "restarts"),
+        ({"time": "soon"}, ValueError, "soon"),
+        ({"prove": "yes"}, ValueError, "prove"),
+        ({"threads": 0}, ValueError, "at least 1"),
+        ({"on_interrupt": "ignore"}, ValueError, "on_interrupt"),
+        ({"progress": "often"}, ValueError, "progress"),
+        ({"missing": "guess"}, ValueError, "missing"),
+    ],
+    ids=str,
+)
+def test_wrong_keywords_are_refused_with_a_sentence(related, given, error, words):
+    with pytest.raises(error, match=words):
+        rlbayes.learn(related, **given)
+
+
+def test_a_result_is_complete_and_pickles(related):
+    result = rlbayes.learn(related, time=30, replicates=10, progress=False)
+    assert result.proven and result.gap == 0.0 and result.stopped_by == "proven"
+    assert list(result.edges.columns) == ["from", "to", "directed", "gain", "support"]
+    assert result.edges["support"].tolist() == [1.0]
+    assert result.trace[-1][2] == result.score
+    again = pickle.loads(pickle.dumps(result))
+    assert again.network == result.network and again.edges.equals(result.edges)
+    assert again.support.edges.equals(result.support.edges)
+    assert again.support.to_svg() == result.support.to_svg()
+    assert "<svg" in result._repr_html_() and "proven best" in repr(result)
+    without = rlbayes.learn(polars.from_pandas(related), **QUICK)
+    assert isinstance(without.edges, polars.DataFrame) and without.edges["support"].null_count() == 1
+
+
+def test_the_report_is_that_of_the_command_line(related, tmp_path):
+    result = rlbayes.learn(related, **QUICK)
+    result.write(tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text()
+    assert page.startswith("<!doctype html>") and "smoke" in page and f"{result.score:.3f}" in page
+
+
+def test_a_start_is_taken_from_other_packages(alarm):
+    import networkx
+
+    known = rlbayes.read(ROOT / "data" / "networks" / "alarm.bif")
+    scores = {
+        rlbayes.learn(alarm, start=start, search="hc", threads=1, evaluations=100_000, progress=False).score
+        for start in (known, known.to_networkx(), known.to_pgmpy(), known.edges)
+    }
+    assert len(scores) == 1
+    assert isinstance(known.to_networkx(), networkx.DiGraph)
+
+
+def test_a_search_goes_on_from_its_state(alarm, tmp_path):
+    same = {"evaluations": 200_000, "threads": 1, "seed": 3, "progress": False}
+    first = rlbayes.learn(alarm, state=tmp_path / "run", **same)
+    again = rlbayes.learn(alarm, state=tmp_path / "run", **same)
+    assert again.score == first.score
+    longer = rlbayes.learn(alarm, state=tmp_path / "run", **{**same, "evaluations": 400_000})
+    assert longer.evaluations > first.evaluations and longer.score >= first.score
+    with pytest.raises(rlbayes.InputError, match="seed"):
+        rlbayes.learn(alarm, state=tmp_path / "run", **{**same, "seed": 9})
+
+
+def test_the_command_is_in_the_wheel(tmp_path):
+    ran = subprocess.run(
+        [sys.executable, "-m", "rlbayes", "learn", str(ALARM), "--evaluations", "2000", "-o", str(tmp_path / "a.bif")],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert ran.stdout and rlbayes.read(tmp_path / "a.bif").is_fitted
+    ran = subprocess.run([sys.executable, "-m", "rlbayes", "lern"], capture_output=True, text=True, check=False)
+    assert ran.returncode == 2 and "learn" in ran.stderr
+
+
+def test_import_is_light_and_fast():
+    heavy = {"pandas", "numpy", "networkx", "sklearn", "tqdm"}
+    code = f"import sys, rlbayes; print([name for name in {sorted(heavy)} if name in sys.modules])"
+    assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "[]"
+    code = "import time; begin = time.process_time(); import rlbayes; print(time.process_time() - begin)"
+    took = min(float(subprocess.check_output([sys.executable, "-c", code])) for _ in range(5))
+    print("import:", round(1000 * took), "ms of CPU")
+    assert took < 0.1
+
+
+def test_a_hundred_searches_do_not_grow_memory(alarm):
+    def resident():
+        with open("/proc/self/statm") as numbers:
+            return int(numbers.read().split()[1]) * 4096
+
+    for _ in range(20):
+        rlbayes.learn(alarm, **QUICK)
+    before = resident()
+    for _ in range(100):
+        rlbayes.learn(alarm, **QUICK)
+    grown = resident() - before
+    print("grown by", grown >> 10, "KiB")
+    assert grown < 8 << 20

@@ -1,0 +1,136 @@
+"""Networks: read, asked, converted, kept."""
+
+import itertools
+import pickle
+import subprocess
+
+import numpy
+import pandas
+import pytest
+from conftest import ROOT, command
+
+import rlbayes
+
+NETWORKS = ["asia", "sachs", "child", "alarm"]
+
+
+def network(name: str) -> rlbayes.Network:
+    return rlbayes.read(ROOT / "data" / "networks" / f"{name}.bif")
+
+
+@pytest.fixture(scope="module")
+def learned(alarm):
+    return rlbayes.learn(alarm, evaluations=200_000, threads=1, progress=False)
+
+
+def test_a_network_is_fitted_asked_sampled_and_pickled(alarm, learned):
+    found = learned.network
+    again = pickle.loads(pickle.dumps(found))
+    assert again == found and again.cpdag() == found.cpdag() and hash(again) == hash(found)
+    assert found.score(alarm) == pytest.approx(learned.score, abs=1e-6)
+    assert sum(found.score_by_node(alarm).values()) == pytest.approx(learned.score, abs=1e-6)
+    smooth = found.fit(alarm, alpha=1.0)
+    assert smooth.log_likelihood(alarm) < found.log_likelihood(alarm) < 0
+    assert found.fit(alarm, alpha="auto").is_fitted
+    assert sum(smooth.query("HYPOVOLEMIA", {"LVFAILURE": "TRUE"}).values()) == pytest.approx(1.0)
+    drawn = smooth.sample(50, seed=7)
+    assert drawn.shape == (50, 37) and smooth.log_likelihood(drawn) < 0
+    assert drawn.equals(smooth.sample(50, seed=7)) and not drawn.equals(smooth.sample(50, seed=8))
+    assert found.compare(found).shd_cpdag == 0 and found.compare(found.to_networkx()).f1_directed == 1.0
+    assert "<svg" in found._repr_svg_()[:200] and found._repr_html_() is None
+    with pytest.raises(AttributeError):
+        found.nodes = []
+
+
+def test_predictions_are_frames_of_the_kind_that_came(alarm):
+    smooth = network("asia")
+    rows = smooth.sample(20, seed=1)
+    chances = smooth.predict_proba(rows, "lung")
+    assert isinstance(chances, pandas.DataFrame) and list(chances.columns) == smooth.states("lung")
+    assert numpy.allclose(chances.sum(axis=1), 1.0)
+    assert smooth.predict(rows, "lung") == list(chances.idxmax(axis=1))
+    without = smooth.predict(rows.drop(columns=["lung"]), "lung")
+    assert without == smooth.predict(rows, "lung")
+
+
+def test_answers_are_those_of_the_command_line(tmp_path):
+    import json
+
+    file = ROOT / "data" / "networks" / "asia.bif"
+    asia = network("asia")
+    rows = asia.sample(200, seed=3)
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    ran = command("loglik", str(tmp_path / "rows.csv"), str(file), "--json")
+    assert asia.log_likelihood(rows) == pytest.approx(json.loads(ran.stdout)["log_likelihood"], rel=1e-12)
+    ran = command("sample", str(file), "--rows", "200", "--seed", "3", "-o", str(tmp_path / "cli.csv"))
+    assert ran.returncode == 0, ran.stderr
+    theirs = pandas.read_csv(tmp_path / "cli.csv", dtype=str)
+    assert theirs.equals(rows.astype(theirs.dtypes.iloc[0])[list(theirs.columns)])
+    ran = command("score", str(tmp_path / "rows.csv"), str(file), "--json")
+    assert asia.score(rows) == pytest.approx(json.loads(ran.stdout)["score"], rel=1e-12)
+
+
+@pytest.mark.parametrize("ending", ["bif", "xml", "bifxml", "json", "csv", "txt", "graphml", "dot", "svg"])
+def test_every_format_is_written_and_what_can_be_read_is_the_same(tmp_path, ending):
+    asia = network("asia")
+    asia.write(tmp_path / f"asia.{ending}")
+    text = (tmp_path / f"asia.{ending}").read_text()
+    assert asia.to_text(ending) == text
+    if ending in ("bif", "xml", "bifxml", "json"):
+        assert rlbayes.read(tmp_path / f"asia.{ending}") == asia
+    elif ending in ("csv", "txt"):
+        assert sorted(rlbayes.read(tmp_path / f"asia.{ending}").edges) == sorted(asia.edges)
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_pgmpy_and_pyagrum_have_the_same_probabilities(name):
+    ours = network(name)
+    theirs, agrum = ours.to_pgmpy(), ours.to_pyagrum()
+    assert theirs.check_model()
+    assert set(theirs.edges()) == set(ours.edges) == set(ours.to_networkx().edges)
+    assert {(agrum.variable(a).name(), agrum.variable(b).name()) for a, b in agrum.arcs()} == set(ours.edges)
+    for node in ours.nodes:
+        parents, rows = ours.cpt(node)
+        assert numpy.abs(theirs.get_cpds(node).get_values().T - numpy.array(rows)).max() < 1e-12
+        for row, states in zip(rows, itertools.product(*(ours.states(parent) for parent in parents)), strict=True):
+            given = dict(zip(parents, states, strict=True))
+            assert numpy.abs(numpy.array(agrum.cpt(node)[given] if given else agrum.cpt(node)[:]) - row).max() < 1e-12
+
+
+def test_their_inference_runs_on_what_was_learned(learned):
+    import pyagrum
+    from pgmpy.inference import VariableElimination
+
+    ours = learned.network
+    elimination = VariableElimination(ours.to_pgmpy())
+    propagation = pyagrum.LazyPropagation(ours.to_pyagrum())
+    evidence = {"BP": "LOW", "HRBP": "HIGH"}
+    answer = elimination.query(["LVFAILURE"], evidence=evidence, show_progress=False)
+    propagation.setEvidence(evidence)
+    theirs = propagation.posterior("LVFAILURE")
+    for at, (state, share) in enumerate(ours.query("LVFAILURE", evidence).items()):
+        assert answer.get_value(LVFAILURE=state) == pytest.approx(share, abs=1e-12)
+        assert theirs[at] == pytest.approx(share, abs=1e-12)
+
+
+def test_a_network_without_probabilities_says_so():
+    chain = rlbayes.Network([("rain", "wet"), ("wet", "slippery")], nodes=["moon"])
+    assert chain.nodes == ["moon", "rain", "slippery", "wet"] and not chain.is_fitted
+    assert chain.parents("wet") == ["rain"] and chain.children("wet") == ["slippery"]
+    assert chain.adjacency_matrix()[1] == [0, 0, 0, 1]
+    assert sorted(chain.to_pgmpy().nodes()) == sorted(chain.to_networkx().nodes) == chain.nodes
+    assert set(chain.to_pyagrum().names()) == set(chain.nodes)
+    with pytest.raises(rlbayes.InputError, match="no probabilities"):
+        chain.sample(3)
+    with pytest.raises(rlbayes.InputError, match="cycle"):
+        rlbayes.Network([("a", "b"), ("b", "a")])
+    with pytest.raises(rlbayes.InputError, match="rainn"):
+        network("asia").query("rainn")
+
+
+def test_a_large_network_is_shown_as_a_table():
+    hub = rlbayes.Network([("hub <1>", f"v{at}") for at in range(300)])
+    assert hub._repr_svg_() is None
+    page = hub._repr_html_()
+    assert "hub &lt;1&gt;" in page and "<td>300</td>" in page and "around" in page
+    assert len(subprocess.list2cmdline([page])) < 10_000
