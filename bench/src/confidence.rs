@@ -9,6 +9,7 @@ use crate::report_table::{Grid, OutFolder, heading};
 use crate::terminal::{bar_over, print};
 use calibration::Calibration;
 use clap::Args;
+use measures::Measures;
 use rlbayes::StopHandle;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -43,7 +44,8 @@ pub(crate) struct ConfidenceArgs {
     /// Replicates of each table
     #[arg(long, value_name = "R", default_value_t = 50)]
     replicates: u32,
-    /// Leaves out alarm with 200 replicates, andes with 20, and the comparison of threads
+    /// Leaves out what takes other numbers of replicates: the consensus of 200, alarm with 200, andes with
+    /// 20, and the comparison of threads
     #[arg(long)]
     tables_only: bool,
     /// Folder of the networks
@@ -72,12 +74,9 @@ pub(crate) fn run(args: &ConfidenceArgs, interrupt: &AtomicBool) -> Result<(), F
         for network in &args.networks {
             for table in 1..=args.tables {
                 setups.extend((1..=args.seeds).map(|bootstrap_seed| Setup {
-                    path: args.folder.join(format!("{network}.bif")),
-                    network: network.clone(),
-                    rows,
-                    seed: 1000 * table + rows as u64,
                     bootstrap_seed,
                     replicates: args.replicates,
+                    ..usual(args, network, table, rows)
                 }));
             }
         }
@@ -97,6 +96,7 @@ pub(crate) fn run(args: &ConfidenceArgs, interrupt: &AtomicBool) -> Result<(), F
     let calibration = Calibration::of(trials.iter().flat_map(|trial| &trial.pairs));
     text += &format!("\n{}", calibration.markdown());
     if !args.tables_only && !interrupt.load(Relaxed) {
+        text += &consensus(args, &stop)?;
         text += &single_tables(args, &stop)?;
     }
     print(&text)?;
@@ -111,6 +111,41 @@ pub(crate) fn run(args: &ConfidenceArgs, interrupt: &AtomicBool) -> Result<(), F
         true => Err(Failure::Interrupted),
         false => Ok(()),
     }
+}
+
+/// A table with the bootstrap that people get who set nothing.
+fn usual(args: &ConfidenceArgs, network: &str, table: u64, rows: usize) -> Setup {
+    Setup {
+        path: args.folder.join(format!("{network}.bif")),
+        network: network.to_owned(),
+        rows,
+        seed: 1000 * table + rows as u64,
+        bootstrap_seed: 1,
+        replicates: 200,
+    }
+}
+
+/// The consensus of the default bootstrap.
+fn consensus(args: &ConfidenceArgs, stop: &StopHandle) -> Result<String, Failure> {
+    let (mut tables, mut of_consensus, mut of_best) = (0, 0.0, 0.0);
+    for network in &args.networks {
+        for table in 1..=args.tables {
+            let Measures {
+                shd_consensus,
+                shd_best,
+                ..
+            } = run_trial(&usual(args, network, table, 1000), stop)?.measures;
+            tables += 1;
+            of_consensus += shd_consensus;
+            of_best += shd_best;
+        }
+    }
+    let mean = |sum: f64| sum / measures::real(tables);
+    Ok(format!(
+        "\nConsensus of 200 replicates, seed 1, {tables} tables of 1000 rows: mean SHD {:.2} (single best {:.2})\n",
+        mean(of_consensus),
+        mean(of_best)
+    ))
 }
 
 /// Means over the tables of each size.
@@ -208,12 +243,8 @@ fn per_table(trials: &[Trial]) -> Grid {
 /// The tables that stand for themselves: alarm with named pairs, andes, and two threads.
 fn single_tables(args: &ConfidenceArgs, stop: &StopHandle) -> Result<String, Failure> {
     let setup = |network: &str, replicates| Setup {
-        path: args.folder.join(format!("{network}.bif")),
-        network: network.to_owned(),
-        rows: 1000,
-        seed: 2000,
-        bootstrap_seed: 1,
         replicates,
+        ..usual(args, network, 1, 1000)
     };
     let alarm = run_trial(&setup("alarm", 200), stop)?;
     let mut text = format!(
