@@ -42,12 +42,31 @@ fn builder() -> tempfile::Builder<'static, 'static> {
     builder
 }
 
-/// Renames a broken file and returns a sentence that says so.
+/// How many broken files of one name are kept; the last one is replaced by further ones.
+const MOST_ASIDE: usize = 100;
+
+/// Returns a name that no earlier broken file has.
+fn name_aside(path: &Path) -> PathBuf {
+    let named = |ending: String| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(ending);
+        PathBuf::from(name)
+    };
+    let mut later = (2..=MOST_ASIDE).map(|number| named(format!(".broken-{number}")));
+    let first = named(".broken".into());
+    let is_free = |path: &PathBuf| fs::symlink_metadata(path).is_err();
+    match is_free(&first) {
+        true => first,
+        false => later
+            .find(is_free)
+            .unwrap_or_else(|| named(format!(".broken-{MOST_ASIDE}"))),
+    }
+}
+
+/// Renames a broken file and returns a sentence that says so. An earlier one of its name stays.
 #[must_use]
 pub fn set_aside(path: &Path, problem: &str) -> String {
-    let mut aside = path.as_os_str().to_owned();
-    aside.push(".broken");
-    let aside = PathBuf::from(aside);
+    let aside = name_aside(path);
     match fs::rename(path, &aside) {
         Ok(()) => format!(
             "{}: {problem}; set aside as {}",
@@ -84,6 +103,19 @@ mod tests {
         fs::create_dir(folder.path().join("taken")).unwrap();
         assert!(write_whole(&folder.path().join("taken"), b"x").is_err());
         assert_eq!(names(folder.path()).len(), 2, "nothing half-written");
+    }
+
+    #[test]
+    fn broken_files_of_one_name_are_all_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("journal");
+        for text in ["one", "two", "three"] {
+            fs::write(&path, text).unwrap();
+            assert!(set_aside(&path, "damaged").contains("set aside as"));
+        }
+        let kept = ["journal.broken", "journal.broken-2", "journal.broken-3"];
+        let texts = kept.map(|name| fs::read_to_string(folder.path().join(name)).unwrap());
+        assert_eq!(texts, ["one", "two", "three"]);
     }
 
     #[cfg(unix)]

@@ -10,7 +10,7 @@ use rlbayes::coordination::{Command, Event, Pace, Refusal, State, View};
 use rlbayes::effects::{Effects, drop_stale_rows, everything, log_record};
 use rlbayes::journal::{Batch, Journal};
 use rlbayes_common::elite::EliteRow;
-use rlbayes_common::exchange::{Exchange, Hello, Reply, Snapshot, Welcome};
+use rlbayes_common::exchange::{ChainCounters, Exchange, Hello, Reply, Snapshot, Welcome};
 use rlbayes_common::failpoint;
 use rlbayes_common::ids::{ChainId, Incarnation, WorkerId};
 use rlbayes_common::search::StoppedBy;
@@ -159,11 +159,31 @@ pub struct EventLoop<'a> {
     waiting: Vec<Waiting>,
     /// Whether something that happened is not on disk.
     unsaved: bool,
+    /// The figures that are on disk.
+    stored: Figures,
     trouble: Option<String>,
     viewed_at: Duration,
     stop_published: bool,
     diversity: (Duration, f64),
     cleared_at: Duration,
+}
+
+/// What people are shown of the work done: it never goes back, so it is stored before.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Figures {
+    counters: ChainCounters,
+    seeds_sent: u64,
+    elapsed: Duration,
+}
+
+impl Figures {
+    fn of(state: &State, now: Duration) -> Self {
+        Self {
+            counters: state.counters(),
+            seeds_sent: state.seed_counts().0,
+            elapsed: state.elapsed(now),
+        }
+    }
 }
 
 /// An exchange whose round is not over.
@@ -217,6 +237,7 @@ impl<'a> EventLoop<'a> {
             trouble: None,
         };
         let (publish, published) = watch::channel(first);
+        let stored = Figures::of(&state, Duration::ZERO);
         let event_loop = Self {
             state,
             journal,
@@ -227,6 +248,7 @@ impl<'a> EventLoop<'a> {
             begun: Instant::now(),
             waiting: Vec::new(),
             unsaved: false,
+            stored,
             trouble: None,
             viewed_at: Duration::ZERO,
             stop_published: false,
@@ -329,8 +351,18 @@ impl<'a> EventLoop<'a> {
                 }
             }
         }
-        let Effects { batch, records, .. } = self.dispatch(now, commands);
+        let Effects {
+            mut batch, records, ..
+        } = self.dispatch(now, commands);
+        let figures = Figures::of(&self.state, now);
+        if batch.progress.is_none() && self.must_store(now, figures) {
+            batch.progress = Some(self.state.progress(now));
+        }
+        let has_progress = batch.progress.is_some() || self.unsaved;
         self.store(batch).await;
+        if has_progress && !self.unsaved {
+            self.stored = figures;
+        }
         failpoint::pass("coordinator-before-reply");
         // Before the replies: the caller that stopped the search then sees it stopped.
         self.publish_view(now, false);
@@ -343,6 +375,15 @@ impl<'a> EventLoop<'a> {
             }
         }
         self.observer.tick(&self.state, self.state.elapsed(now));
+    }
+
+    /// Returns whether replies or the next view would tell more than is on disk: counters are
+    /// acknowledged at once, and time is told as often as views are.
+    fn must_store(&self, now: Duration, figures: Figures) -> bool {
+        let with_time_of = |elapsed| Figures { elapsed, ..figures };
+        self.journal.is_some()
+            && (with_time_of(self.stored.elapsed) != self.stored
+                || (self.is_view_due(now) && figures != self.stored))
     }
 
     fn apply(&mut self, now: Duration, event: Event) -> Vec<Command> {
@@ -453,13 +494,21 @@ impl<'a> EventLoop<'a> {
         }
     }
 
+    /// Returns whether nobody was shown yet that the search is to end.
+    fn stop_is_news(&self) -> bool {
+        self.state.stopped_by().is_some() && !self.stop_published
+    }
+
+    fn is_view_due(&self, now: Duration) -> bool {
+        self.stop_is_news() || now.saturating_sub(self.viewed_at) >= VIEW_EVERY
+    }
+
     /// Publishes the view: never more than is on disk.
     fn publish_view(&mut self, now: Duration, at_once: bool) {
-        let stops = self.state.stopped_by().is_some() && !self.stop_published;
-        let due = stops || now.saturating_sub(self.viewed_at) >= VIEW_EVERY;
-        if !(due || at_once) {
+        if !(self.is_view_due(now) || at_once) {
             return;
         }
+        let stops = self.stop_is_news();
         self.viewed_at = now;
         if self.unsaved {
             let trouble = self.trouble.clone();

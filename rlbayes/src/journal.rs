@@ -42,6 +42,9 @@ const CHAINS: TableDefinition<'_, u32, &[u8]> = TableDefinition::new("chains");
 /// number of a replicate -> whether its first climb was within its evaluations, and the sealed row.
 const REPLICATES: TableDefinition<'_, u32, (bool, &[u8])> = TableDefinition::new("replicates");
 
+/// The format of what is stored; a journal of a later one is refused and left as it is.
+const FORMAT: u64 = 1;
+
 /// Pages that the database keeps in memory: what is stored is written often and read once.
 const CACHE_BYTES: usize = 8 << 20;
 
@@ -49,6 +52,15 @@ const CACHE_BYTES: usize = 8 << 20;
 pub struct Journal {
     open: Box<dyn Fn() -> Result<Database, redb::DatabaseError> + Send>,
     database: Option<Database>,
+    /// Worker processes as they are stored; none where that is not known.
+    written: Option<Processes>,
+}
+
+/// Worker processes, which are stored one by one, by their places.
+#[derive(Debug, Default)]
+struct Processes {
+    incarnations: Vec<(ChainId, Incarnation, ChainCounters)>,
+    retired: Vec<(ChainId, Incarnation)>,
 }
 
 /// What is written at once.
@@ -86,6 +98,11 @@ pub enum JournalError {
     /// Something in it is damaged.
     #[error("an entry of the journal cannot be read: {0}")]
     Entry(#[from] SnapshotError),
+    /// A newer program wrote it.
+    #[error(
+        "the journal was written by a newer version of RLBayes (its format is {0}, this version reads {FORMAT})"
+    )]
+    Newer(u64),
     /// Another process uses it.
     #[error("the journal is in use by another process")]
     InUse,
@@ -103,7 +120,7 @@ impl JournalError {
         match self {
             Self::Entry(error) => !error.is_other_version(),
             Self::Damaged => true,
-            Self::InUse => false,
+            Self::InUse | Self::Newer(_) => false,
             Self::Database(error) => match error {
                 redb::Error::Io(error) => matches!(error.kind(), InvalidData | UnexpectedEof),
                 redb::Error::DatabaseAlreadyOpen
@@ -171,6 +188,7 @@ impl Journal {
         let mut journal = Self {
             open: Box::new(open),
             database: None,
+            written: None,
         };
         // Pages that are read without this check are believed, whatever they hold.
         let checked = guarded(|| {
@@ -247,18 +265,23 @@ impl Journal {
             let (name, value) = entry.map_err(redb::Error::from)?;
             settings.push((name.value().to_owned(), value.value().to_owned()));
         }
+        let mut numbers = BTreeMap::new();
+        let table = read.open_table(PROGRESS).map_err(redb::Error::from)?;
+        for entry in table.iter().map_err(redb::Error::from)? {
+            let (name, value) = entry.map_err(redb::Error::from)?;
+            numbers.insert(name.value().to_owned(), value.value());
+        }
+        if let Some(&format) = numbers.get("format")
+            && format > FORMAT
+        {
+            return Err(JournalError::Newer(format));
+        }
         if settings != *expected {
             // Its rows may have another size; whoever asks compares the settings.
             return Ok(Some(Loaded {
                 settings,
                 stored: None,
             }));
-        }
-        let mut numbers = BTreeMap::new();
-        let table = read.open_table(PROGRESS).map_err(redb::Error::from)?;
-        for entry in table.iter().map_err(redb::Error::from)? {
-            let (name, value) = entry.map_err(redb::Error::from)?;
-            numbers.insert(name.value().to_owned(), value.value());
         }
         let mut pool = Pool::new(keying);
         let rows = read.open_table(ROWS).map_err(redb::Error::from)?;
@@ -347,6 +370,7 @@ impl Journal {
     /// If the disk refuses.
     pub fn begin(&mut self, settings: &[(String, String)]) -> Result<(), JournalError> {
         failpoint::pass("journal-before-begin");
+        self.written = None;
         self.transact(|write| {
             write.delete_table(SETTINGS)?;
             write.delete_table(PROGRESS)?;
@@ -378,6 +402,11 @@ impl Journal {
             return Ok(());
         }
         failpoint::pass("journal-before-write");
+        // If the write fails, all of them are written the next time.
+        let before = match batch.progress {
+            Some(_) => self.written.take(),
+            None => None,
+        };
         self.transact(|write| {
             let mut rows = write.open_table(ROWS)?;
             for (chain, found, row) in &batch.rows {
@@ -413,20 +442,41 @@ impl Journal {
                         None => table.remove(name)?,
                     };
                 }
-                write.delete_table(INCARNATIONS)?;
-                let mut table = write.open_table(INCARNATIONS)?;
-                for (place, (chain, incarnation, done)) in (0..).zip(&progress.incarnations) {
-                    table.insert((chain.0, place), (incarnation.0, done.to_figures()))?;
+                if before.is_none() {
+                    write.delete_table(INCARNATIONS)?;
+                    write.delete_table(RETIRED)?;
                 }
-                write.delete_table(RETIRED)?;
+                let before = before.unwrap_or_default();
+                let mut table = write.open_table(INCARNATIONS)?;
+                let (old, new) = (&before.incarnations, &progress.incarnations);
+                for (at, place) in changed_places(old, new) {
+                    if let Some((chain, ..)) = old.get(at) {
+                        table.remove((chain.0, place))?;
+                    }
+                    if let Some((chain, incarnation, done)) = new.get(at) {
+                        table.insert((chain.0, place), (incarnation.0, done.to_figures()))?;
+                    }
+                }
                 let mut table = write.open_table(RETIRED)?;
-                for (place, (chain, incarnation)) in (0..).zip(&progress.retired) {
-                    table.insert((chain.0, place), incarnation.0)?;
+                let (old, new) = (&before.retired, &progress.retired);
+                for (at, place) in changed_places(old, new) {
+                    if let Some((chain, _)) = old.get(at) {
+                        table.remove((chain.0, place))?;
+                    }
+                    if let Some((chain, incarnation)) = new.get(at) {
+                        table.insert((chain.0, place), incarnation.0)?;
+                    }
                 }
             }
             failpoint::pass("journal-before-commit");
             Ok(())
         })?;
+        if let Some(progress) = &batch.progress {
+            self.written = Some(Processes {
+                incarnations: progress.incarnations.clone(),
+                retired: progress.retired.clone(),
+            });
+        }
         failpoint::pass("journal-after-commit");
         Ok(())
     }
@@ -460,6 +510,12 @@ impl fmt::Debug for Journal {
     }
 }
 
+/// Returns the places at which two lists differ.
+fn changed_places<T: PartialEq>(old: &[T], new: &[T]) -> impl Iterator<Item = (usize, u32)> {
+    let places = (0..old.len().max(new.len())).zip(0..);
+    places.filter(|&(at, _)| old.get(at) != new.get(at))
+}
+
 /// What a chain's counters are called, in the order of their figures.
 const FIGURES: [&str; 6] = [
     "iterations",
@@ -485,7 +541,11 @@ fn numbers_of(progress: &Progress) -> impl Iterator<Item = (&'static str, Option
     let record = record.as_ref();
     let reason = stopped_by.and_then(|reason| StoppedBy::ALL.iter().position(|&r| r == reason));
     [
-        ("elapsed_micros", Some(micros(*elapsed))),
+        // Rounded up: time that was shown does not go back.
+        (
+            "elapsed_micros",
+            Some(micros(*elapsed + Duration::from_nanos(999))),
+        ),
         ("cpu_micros", cpu_time.map(micros)),
         (
             "record_score_bits",
@@ -499,7 +559,7 @@ fn numbers_of(progress: &Progress) -> impl Iterator<Item = (&'static str, Option
         ("round", Some(round.0)),
         ("seeds_sent", Some(*seeds_sent)),
         ("stopped_by", reason.map(|at| at as u64)),
-        ("format", Some(1)),
+        ("format", Some(FORMAT)),
     ]
     .into_iter()
     .chain(FIGURES.into_iter().zip(counters.to_figures().map(Some)))

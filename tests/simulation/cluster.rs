@@ -2,7 +2,7 @@
 //! person who asks for the status.
 
 use crate::disk::Disk;
-use crate::laws::{Witness, WitnessedLink};
+use crate::laws::{Figures, Witness, WitnessedLink};
 use crate::search::Search;
 use crate::simulated_chains::{Kept, SimulatedHost};
 use rlbayes::coordination::{State, View};
@@ -67,6 +67,7 @@ pub(crate) async fn coordinator(
         loop {
             let view = Arc::clone(&views.borrow_and_update().view);
             shown_to.shown(view.best.as_ref().map(|row| row.score));
+            shown_to.shown_figures(Figures::shown_in(&view));
             if view.stopped_by.is_some() {
                 shown_to.shown_stop();
             }

@@ -2,10 +2,10 @@
 //! rows that were ever acknowledged, the events in their order, how sessions and the search ended.
 
 use rlbayes::Replicate;
-use rlbayes::coordination::{Event, State};
+use rlbayes::coordination::{Event, State, View};
 use rlbayes_common::elite::{EliteRow, Found, Pool};
 use rlbayes_common::exchange::{
-    Answer, ChainReport, Exchange, Hello, Pace, Reply, SearchDescription, Snapshot,
+    Answer, ChainCounters, ChainReport, Exchange, Hello, Pace, Reply, SearchDescription, Snapshot,
 };
 use rlbayes_common::ids::ChainId;
 use rlbayes_common::score::LogScore;
@@ -29,6 +29,7 @@ pub(crate) struct Witness(Rc<RefCell<Seen>>);
 struct Seen {
     broken: Vec<String>,
     shown: Option<LogScore>,
+    figures: Figures,
     stopped: bool,
     told_to_stop: bool,
     acknowledged: AcknowledgedRows,
@@ -37,6 +38,49 @@ struct Seen {
     sessions: BTreeMap<usize, StoppedBy>,
     outcome: Option<Outcome>,
     incarnations: u32,
+}
+
+/// The figures of a search that never go back, whatever is killed.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Figures {
+    counters: ChainCounters,
+    seeds_sent: u64,
+    elapsed: Duration,
+    replicates: usize,
+}
+
+impl Figures {
+    pub(crate) fn shown_in(view: &View) -> Self {
+        Self {
+            counters: view.counters,
+            seeds_sent: view.seeds_sent,
+            elapsed: view.elapsed,
+            replicates: view.replicates.as_ref().map_or(0, |shown| shown.done.len()),
+        }
+    }
+
+    fn of(state: &State) -> Self {
+        Self {
+            counters: state.counters(),
+            seeds_sent: state.seed_counts().0,
+            elapsed: state.elapsed(Duration::ZERO),
+            replicates: state.replicates().len(),
+        }
+    }
+
+    fn all(self) -> impl Iterator<Item = u128> {
+        let counters = self.counters.to_figures().into_iter().map(u128::from);
+        counters.chain([
+            u128::from(self.seeds_sent),
+            self.elapsed.as_nanos(),
+            self.replicates as u128,
+        ])
+    }
+
+    /// Returns whether none of them is below one that was shown before.
+    fn keeps(self, before: Self) -> bool {
+        self.all().zip(before.all()).all(|(now, then)| now >= then)
+    }
 }
 
 /// How a search ended.
@@ -117,6 +161,19 @@ impl Witness {
         self.0.borrow_mut().shown = best.max(before);
     }
 
+    /// Somebody was shown figures: none of them ever goes down.
+    pub(crate) fn shown_figures(&self, figures: Figures) {
+        self.check_figures("a status", figures);
+        self.0.borrow_mut().figures = figures;
+    }
+
+    fn check_figures(&self, when: &str, figures: Figures) {
+        let before = self.0.borrow().figures;
+        if !figures.keeps(before) {
+            self.broken(format!("{when}: {figures:?} after {before:?} was shown"));
+        }
+    }
+
     /// Somebody was shown that the search stops.
     pub(crate) fn shown_stop(&self) {
         self.0.borrow_mut().stopped = true;
@@ -160,6 +217,7 @@ impl Witness {
         if self.0.borrow().told_to_stop && state.stopped_by().is_none() {
             self.broken("a search that was stopped continues after a restart");
         }
+        self.check_figures("after a restart", Figures::of(state));
         self.check_pool("after a restart", state.pool());
         let acknowledged = self.0.borrow().acknowledged_replicates.clone();
         for (number, row) in &acknowledged {

@@ -3,6 +3,7 @@ use redb::backends::InMemoryBackend;
 use redb::{Database, StorageBackend};
 use rlbayes::coordination::{ChainCount, Cooperation, SearchPlan, Snapshots};
 use rlbayes_common::elite::Keying;
+use rlbayes_common::exchange::{ChainReport, ChainStatus, WorkerStatistics};
 use rlbayes_common::ids::{Incarnation, Seed};
 use rlbayes_common::search::Budget;
 use std::io;
@@ -127,4 +128,68 @@ fn a_stop_that_is_not_stored_is_not_acknowledged() {
         };
         tokio::join!(event_loop.run(Until::Shutdown, shutdown), asks)
     });
+}
+
+#[test]
+fn what_is_acknowledged_and_shown_is_counted_after_a_kill() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("journal");
+    let mut journal = Journal::open(&path).unwrap();
+    journal.begin(&[]).unwrap();
+    let mut observer = Unobserved;
+    let (event_loop, handle, mut published) = EventLoop::new(
+        State::new(plan()),
+        Some(journal),
+        Blocking::Inline,
+        &mut observer,
+    );
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()
+        .unwrap();
+    let shown = runtime.block_on(async {
+        let asks = async {
+            let welcome = handle.join(hello()).await.unwrap();
+            let report = ChainReport {
+                chain: ChainId(0),
+                sequence: 1,
+                finds: Vec::new(),
+                counters: ChainCounters {
+                    evaluations: 1000,
+                    ..ChainCounters::default()
+                },
+                wants_seeds: false,
+                status: ChainStatus::Running,
+                snapshot: None,
+            };
+            let exchange = Exchange {
+                worker: welcome.worker,
+                incarnation: Incarnation(1),
+                work: rlbayes_common::exchange::Work::Search,
+                reports: vec![report],
+                statistics: WorkerStatistics::default(),
+            };
+            handle.exchange(exchange).await.unwrap();
+            while published.borrow_and_update().view.counters.evaluations == 0 {
+                published.changed().await.unwrap();
+            }
+            Arc::clone(&published.borrow().view)
+        };
+        // The loop is dropped in the middle, as by a kill: it stores nothing any more.
+        tokio::select! {
+            _ = event_loop.run(Until::Shutdown, std::future::pending()) => unreachable!("no end"),
+            view = asks => view,
+        }
+    });
+    let mut journal = Journal::open(&path).unwrap();
+    let loaded = journal.load(&[], 2, Keying::ByClass).unwrap().unwrap();
+    let state = State::recovered(plan(), loaded.stored.unwrap());
+    assert_eq!(shown.counters.evaluations, 1000);
+    assert_eq!(state.counters(), shown.counters);
+    let elapsed = state.elapsed(Duration::ZERO);
+    assert!(
+        elapsed >= shown.elapsed,
+        "{elapsed:?} after {:?}",
+        shown.elapsed
+    );
 }

@@ -84,6 +84,13 @@ impl Counted {
         to
     }
 
+    /// Returns whether a worker process has counted before.
+    pub(super) fn knows(&self, incarnation: Incarnation) -> bool {
+        self.incarnations
+            .iter()
+            .any(|(known, _)| *known == incarnation)
+    }
+
     /// Notes that a worker process is part of the sum and has no counters of its own any more.
     pub(super) fn retire(&mut self, incarnation: Incarnation) {
         if self.retired.len() == Self::RETIRED {

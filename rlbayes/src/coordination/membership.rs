@@ -190,6 +190,12 @@ impl Membership {
             .is_some_and(|worker| worker.is_alive && worker.incarnation == incarnation)
     }
 
+    /// Returns whether a process is a member, or was one and is still remembered.
+    pub(super) fn has_joined(&self, incarnation: Incarnation) -> bool {
+        self.all()
+            .any(|(_, worker)| worker.incarnation == incarnation)
+    }
+
     /// Finds a member by its incarnation.
     pub(super) fn find(&self, incarnation: Incarnation) -> Option<WorkerId> {
         self.alive()

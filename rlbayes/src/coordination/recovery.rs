@@ -62,6 +62,13 @@ impl State {
                         *chain = ChainState::stored(stored);
                     }
                 }
+                // What chains have done is theirs, and stored with them; the rest was done by
+                // replicates.
+                let of_chains = state.chains.values().map(|chain| chain.counted.sum());
+                let counted = of_chains.fold(ChainCounters::default(), ChainCounters::plus);
+                if !state.replicates.is_empty() {
+                    state.before = progress.counters.since(counted);
+                }
             }
         }
         let counted = state.chains.values().map(|chain| chain.counted.sum());

@@ -1,6 +1,6 @@
 //! Reports are counted, merged and answered: each at once, or a lockstep round when it is complete.
 
-use super::chains::Answered;
+use super::chains::{Answered, ChainState};
 use super::command::Command;
 use super::plan::{ChainCount, Cooperation, Snapshots};
 use super::replicates::Doing;
@@ -89,7 +89,15 @@ impl State {
         let id = report.chain;
         let (sequence, status, wants_seeds) = (report.sequence, report.status, report.wants_seeds);
         let run = RunSequence::of(sequence).counted_as(incarnation);
-        self.count(now, worker, Some(run), id, report.counters);
+        // Rows are checked, whoever brings them; counters are believed of processes that joined: those
+        // that are remembered, and those that have counted before.
+        let knows = |chain: &ChainState| chain.counted.knows(run);
+        if worker.is_some()
+            || self.members.has_joined(incarnation)
+            || self.chains.get(&id).is_some_and(knows)
+        {
+            self.count(now, worker, Some(run), id, report.counters);
+        }
         self.merge(now, report, commands);
         self.check_budget(now, commands);
         let Some(worker) = worker else {

@@ -1085,3 +1085,32 @@ fn the_view_says_what_is_left_of_counted_budgets() {
     let view = open.view(seconds(1), None);
     assert_eq!((view.evaluations_left, view.iterations_left), (None, None));
 }
+
+#[test]
+fn counters_of_strangers_do_not_count_but_their_rows_do() {
+    let budget = Budget {
+        evaluations: Some(1000),
+        ..Budget::default()
+    };
+    let mut driven = Driven::new(plan(Pace::Free, budget));
+    let welcome = driven.join(0, 1);
+    let forged = exchange(
+        WorkerId(77),
+        9,
+        vec![report(0, 1, u64::MAX, &best((0, 1), -5.0))],
+    );
+    for event in [Event::Exchange(forged.clone()), Event::Leave(forged)] {
+        driven.apply(1, event);
+        assert_eq!(driven.state.counters().evaluations, 0);
+        assert_eq!(driven.state.stopped_by(), None);
+        assert_eq!(driven.state.best().unwrap().score, LogScore::new(-5.0));
+    }
+    // A member that was lost is known: what it did still counts.
+    driven
+        .exchange(2, &welcome, 1, vec![report(0, 1, 100, &[])])
+        .unwrap();
+    driven.apply(60, Event::Tick);
+    let late = exchange(welcome.worker, 1, vec![report(0, 2, 150, &[])]);
+    driven.apply(61, Event::Leave(late));
+    assert_eq!(driven.state.counters().evaluations, 150);
+}

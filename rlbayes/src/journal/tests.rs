@@ -231,3 +231,76 @@ fn a_journal_with_a_flipped_bit_is_refused_or_right() {
         bytes[at] ^= 1 << (at % 8);
     }
 }
+
+#[test]
+fn a_journal_of_a_newer_format_is_refused_and_not_damage() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("journal");
+    let mut journal = Journal::open(&path).unwrap();
+    journal.begin(&settings()).unwrap();
+    journal.write(Keying::ByClass, &batch()).unwrap();
+    journal
+        .transact(|write| {
+            write.open_table(PROGRESS)?.insert("format", FORMAT + 1)?;
+            Ok(())
+        })
+        .unwrap();
+    for expected in [settings(), Vec::new()] {
+        let refused = journal.load(&expected, 4, Keying::ByClass).unwrap_err();
+        assert!(matches!(refused, JournalError::Newer(format) if format == FORMAT + 1));
+        assert!(!refused.is_damage());
+        assert!(refused.to_string().contains("newer version"), "{refused}");
+    }
+}
+
+#[test]
+fn processes_that_come_change_and_go_are_stored_as_they_are() {
+    let disk = InMemoryBackend::new();
+    let mut journal = {
+        let disk = std::sync::Mutex::new(Some(disk));
+        Journal::with(move || {
+            let disk = disk.lock().unwrap().take().unwrap();
+            Database::builder().create_with_backend(disk)
+        })
+        .unwrap()
+    };
+    journal.begin(&settings()).unwrap();
+    let process = |chain: u32, number: u64, evaluations: u64| {
+        let counters = ChainCounters {
+            evaluations,
+            ..Default::default()
+        };
+        (ChainId(chain), Incarnation(number), counters)
+    };
+    let steps = [
+        (vec![process(0, 1, 5)], vec![]),
+        (vec![process(0, 1, 9), process(1, 2, 1)], vec![]),
+        // One comes in the middle, one goes.
+        (
+            vec![process(0, 1, 9), process(0, 3, 2), process(1, 2, 4)],
+            vec![],
+        ),
+        (
+            vec![process(0, 3, 2), process(1, 2, 4)],
+            vec![(ChainId(0), Incarnation(1))],
+        ),
+        (vec![], vec![]),
+        (vec![process(2, 7, 1)], vec![(ChainId(1), Incarnation(2))]),
+    ];
+    for (incarnations, retired) in steps {
+        let progress = Progress {
+            incarnations: incarnations.clone(),
+            retired: retired.clone(),
+            ..Progress::default()
+        };
+        let written = Batch {
+            progress: Some(progress),
+            ..Batch::default()
+        };
+        journal.write(Keying::ByClass, &written).unwrap();
+        let loaded = journal.load(&settings(), 4, Keying::ByClass).unwrap();
+        let stored = loaded.unwrap().stored.unwrap().progress;
+        assert_eq!(stored.incarnations, incarnations);
+        assert_eq!(stored.retired, retired);
+    }
+}
