@@ -222,6 +222,8 @@ pub struct Hello {
     pub host: String,
     /// How many threads it has.
     pub threads: u32,
+    /// How many bytes of memory it may use; none: as many as its chains take.
+    pub memory: Option<u64>,
     /// The program's version.
     pub program_version: String,
     /// Chains that it runs now or has checkpoints of.

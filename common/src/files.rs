@@ -1,4 +1,5 @@
-//! Files that are there whole or not at all, and broken ones that are set aside.
+//! Files that are there whole or not at all, broken ones that are set aside, and what belongs to a
+//! search's state, which is for its owner alone: it holds the table.
 
 use crate::failpoint;
 use std::fs::{self, File};
@@ -13,11 +14,72 @@ pub const HALF_WRITTEN: &str = ".rlbayes-";
 /// # Errors
 /// If the disk refuses; then what was there before is still there.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    write_with(path, bytes, ANYBODY)
+}
+
+/// Writes a file as [`write_whole`] does, for its owner alone.
+///
+/// # Errors
+/// As there.
+pub fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    write_with(path, bytes, OWNER)
+}
+
+/// The rights of a file before the mask of the process: those of any new file, and the owner's.
+const ANYBODY: u32 = 0o666;
+const OWNER: u32 = 0o600;
+
+/// Makes a folder and those above it, for their owner alone. Folders that are there stay as they are.
+///
+/// # Errors
+/// If the disk refuses.
+pub fn make_private_folder(folder: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::DirBuilderExt;
+        builder.mode(0o700);
+    }
+    builder.create(folder)
+}
+
+/// Opens a file for reading and writing, or makes it, for its owner alone.
+///
+/// # Errors
+/// If the disk refuses.
+pub fn open_private(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options.read(true).write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        options.mode(OWNER);
+    }
+    options.open(path)
+}
+
+/// Removes what a kill left half-written in a folder that no other process writes to now. A file that
+/// cannot be removed stays.
+pub fn sweep(folder: &Path) {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    for entry in entries {
+        if entry
+            .file_name()
+            .to_string_lossy()
+            .starts_with(HALF_WRITTEN)
+        {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
+fn write_with(path: &Path, bytes: &[u8], rights: u32) -> io::Result<()> {
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
     };
-    let mut unfinished = builder().prefix(HALF_WRITTEN).tempfile_in(folder)?;
+    let mut unfinished = builder(rights).prefix(HALF_WRITTEN).tempfile_in(folder)?;
     unfinished.write_all(bytes)?;
     failpoint::pass("whole-file-before-sync");
     unfinished.as_file().sync_all()?;
@@ -30,14 +92,16 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes files with the rights that any new file gets: temporary ones are for their owner alone.
-fn builder() -> tempfile::Builder<'static, 'static> {
+/// Makes files with given rights, less what the mask of the process takes away.
+fn builder(rights: u32) -> tempfile::Builder<'static, 'static> {
     #[cfg_attr(not(unix), expect(unused_mut, reason = "rights are set on unix"))]
     let mut builder = tempfile::Builder::new();
+    #[cfg(not(unix))]
+    let _ = rights;
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        builder.permissions(fs::Permissions::from_mode(0o666));
+        builder.permissions(fs::Permissions::from_mode(rights));
     }
     builder
 }
@@ -128,5 +192,36 @@ mod tests {
         fs::write(&usual, b"x").unwrap();
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode();
         assert_eq!(mode(&ours), mode(&usual));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_belongs_to_a_state_is_for_its_owner_alone() {
+        use std::os::unix::fs::PermissionsExt;
+        let place = tempfile::tempdir().unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        let folder = place.path().join("state/chains");
+        make_private_folder(&folder).unwrap();
+        make_private_folder(&folder).unwrap();
+        assert_eq!(mode(&folder), 0o700);
+        assert_eq!(mode(&place.path().join("state")), 0o700);
+        write_private(&folder.join("written"), b"x").unwrap();
+        drop(open_private(&folder.join("opened")).unwrap());
+        assert_eq!(mode(&folder.join("written")), 0o600);
+        assert_eq!(mode(&folder.join("opened")), 0o600);
+    }
+
+    #[test]
+    fn only_what_is_half_written_is_swept() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in [".rlbayes-x1", ".rlbayes-link-a.bif", "kept", ".hidden"] {
+            fs::write(folder.path().join(name), "x").unwrap();
+        }
+        fs::create_dir(folder.path().join(".rlbayes-folder")).unwrap();
+        sweep(folder.path());
+        sweep(&folder.path().join("nowhere"));
+        let mut left = names(folder.path());
+        left.sort();
+        assert_eq!(left, [".hidden", ".rlbayes-folder", "kept"]);
     }
 }

@@ -10,6 +10,7 @@ use crate::exchange::{ChainCounters, ChainStatus, Snapshot, StoredChain};
 use crate::ids::NodeIdx;
 use crate::score::LogScore;
 use crate::search::{Fields, Lists, SavedChain, SeedCounts, Seeds};
+use bincode::error::DecodeError;
 use bincode::{Decode, Encode};
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -387,11 +388,37 @@ fn open<T: Decode<()>>(kind: Kind, bytes: &[u8]) -> Result<T, SnapshotError> {
     if header[16..] != *blake3::hash(content).as_bytes() {
         return Err(SnapshotError::Checksum);
     }
-    let config = bincode::config::standard().with_limit::<MAX_CONTENT_BYTES>();
-    let (value, used) =
-        bincode::decode_from_slice(content, config).map_err(|_| SnapshotError::Content)?;
+    decode(content).map_err(|_| SnapshotError::Content)
+}
+
+/// How many times its encoding a value may take in memory: an empty list is one byte, and a `Vec`
+/// of 24 in its place.
+const MOST_GROWTH: usize = size_of::<Vec<u8>>();
+/// The least that may be reserved, whatever the length.
+const LEAST_LIMIT: usize = 1 << 12;
+
+/// Decodes a content, and reserves no more memory than such a content can need. bincode counts
+/// lists as they are announced, before they are read, against a limit that is part of the type:
+/// hence the steps, each four times the one before, so that at most `4 * MOST_GROWTH` bytes are
+/// reserved for each byte of the content.
+fn decode<T: Decode<()>>(content: &[u8]) -> Result<T, DecodeError> {
+    let needed = content.len().saturating_mul(MOST_GROWTH);
+    macro_rules! within {
+        ($($step:literal)+) => {
+            $(if needed <= LEAST_LIMIT << $step {
+                return decode_within::<T, { LEAST_LIMIT << $step }>(content);
+            })+
+        };
+    }
+    within!(0 2 4 6 8 10 12 14 16);
+    decode_within::<T, MAX_CONTENT_BYTES>(content)
+}
+
+fn decode_within<T: Decode<()>, const LIMIT: usize>(content: &[u8]) -> Result<T, DecodeError> {
+    let config = bincode::config::standard().with_limit::<LIMIT>();
+    let (value, used) = bincode::decode_from_slice(content, config)?;
     if used != content.len() {
-        return Err(SnapshotError::Content);
+        return Err(DecodeError::Other("there are bytes behind the end"));
     }
     Ok(value)
 }
@@ -530,6 +557,40 @@ mod tests {
         assert_eq!(newer, SnapshotError::Newer(VERSION + 1));
         assert!(newer.to_string().contains("a newer version of rlbayes"));
         assert!(earlier.is_other_version() && newer.is_other_version());
+    }
+
+    /// Returns whether a list that is announced with a length is refused before it is reserved.
+    fn is_too_long(length: u64, content_bytes: usize) -> bool {
+        let config = bincode::config::standard();
+        let mut content = bincode::encode_to_vec(length, config).unwrap();
+        content.resize(content_bytes.max(content.len()), 1);
+        matches!(
+            decode::<Vec<Vec<u16>>>(&content),
+            Err(DecodeError::LimitExceeded)
+        )
+    }
+
+    #[test]
+    fn a_content_reserves_at_most_a_stated_multiple_of_its_bytes() {
+        for content_bytes in [100, 1000, 50_000, 3_000_000] {
+            let most = (4 * MOST_GROWTH * content_bytes).max(LEAST_LIMIT) as u64;
+            let lists = most / size_of::<Vec<u16>>() as u64 + 1;
+            assert!(is_too_long(lists, content_bytes), "{content_bytes}");
+            assert!(is_too_long(u64::MAX >> 8, content_bytes));
+            assert!(!is_too_long(content_bytes as u64 - 9, content_bytes));
+        }
+    }
+
+    #[test]
+    fn a_row_of_empty_families_needs_the_most_and_is_read() {
+        for nodes in [1, 150, 171, 2000, 16_000] {
+            let dag = Dag::empty(nodes);
+            let row = EliteRow {
+                structure: Structure::of(&dag),
+                score: LogScore::new(-1.0),
+            };
+            assert_eq!(decode_row(&encode_row(&row), nodes).unwrap(), row);
+        }
     }
 
     #[test]

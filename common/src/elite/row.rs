@@ -29,6 +29,9 @@ pub struct EliteRow {
 }
 
 impl Structure {
+    /// What a family takes beside its nodes: two counters and what the allocator adds.
+    const ALLOCATED: usize = 32;
+
     /// Wraps the parents of each node; whoever hands them in knows that they are acyclic.
     pub(crate) fn from_families(parents: Vec<Arc<[NodeIdx]>>) -> Self {
         Self(Arc::new(Shared {
@@ -80,12 +83,30 @@ impl Structure {
     /// Returns about how many bytes it holds, families that it shares with others included.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        // A pointer, and behind it two counters and what the allocator adds.
-        const FAMILY: usize = size_of::<Arc<[NodeIdx]>>() + 32;
+        let pointer = size_of::<Arc<[NodeIdx]>>();
         self.families()
             .iter()
-            .map(|family| FAMILY + size_of_val(&**family))
+            .map(|family| pointer + Self::ALLOCATED + size_of_val(&**family))
             .sum()
+    }
+
+    /// Returns the same structure, with the families of `other` where they are alike, and about how many
+    /// bytes it holds beside what it then shares.
+    #[must_use]
+    pub fn sharing(&self, other: &Self) -> (Self, usize) {
+        if self.nodes() != other.nodes() {
+            return (self.clone(), self.bytes());
+        }
+        let mut own = self.nodes() * size_of::<Arc<[NodeIdx]>>();
+        let families = self.families().iter().zip(other.families());
+        let families = families.map(|(family, known)| {
+            let is_alike = family == known;
+            if !is_alike {
+                own += Self::ALLOCATED + size_of_val(&**family);
+            }
+            Arc::clone(if is_alike { known } else { family })
+        });
+        (Self::from_families(families.collect()), own)
     }
 
     /// Returns the key of its equivalence class.

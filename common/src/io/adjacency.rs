@@ -2,13 +2,15 @@
 //! column `b` is the edge `a -> b`. A first column of row names is optional.
 
 use super::csv_lines::{Record, records};
+use super::edge_columns::EdgeColumns;
 use super::error::ReadError;
 use super::text::excerpt;
 use crate::ids::NodeIdx;
 use crate::network::NamedDag;
 
 /// Returns whether a CSV text is a matrix: its second line ends with as many zeros and ones as
-/// there are rows.
+/// there are rows. `from,to,directed` and a line `0,1,true` is an edge between variables that are
+/// named by digits: such a header stands over a matrix only if there are as many lines as columns.
 pub(super) fn looks_like_one(text: &str) -> bool {
     let mut lines = records(text);
     let (Some(Ok(header)), Some(Ok(first))) = (lines.next(), lines.next()) else {
@@ -33,14 +35,17 @@ pub(super) fn looks_like_one(text: &str) -> bool {
     match width {
         0 | 1 => width == 1 && cells == 1 && header.fields.len() == 1 && lines.next().is_none(),
         _ => {
+            let mut rows = 1;
             cells >= width - 1
                 && (header.fields.len() == width || header.fields.len() + 1 == width)
                 && (cells == width || corner || named_row || header.fields.len() + 1 == width)
                 && lines.all(|line| {
+                    rows += 1;
                     line.is_ok_and(|line| {
                         line.fields.len() == width && line.fields[1..].iter().all(is_cell)
                     })
                 })
+                && (rows == width || EdgeColumns::of_header(&header.fields).is_none())
         }
     }
 }
@@ -118,4 +123,29 @@ pub(super) fn read(text: &str) -> Result<NamedDag, ReadError> {
         }
     }
     Ok(NamedDag::new(names, edges)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_edge_between_nodes_named_by_digits_is_no_matrix() {
+        for edge in [
+            "from,to\n0,1\n",
+            "from,to,directed\n0,1,true\n",
+            "from,to,directed\n1,0,false\n",
+        ] {
+            assert!(!looks_like_one(edge), "{edge}");
+        }
+        for matrix in [
+            "from,to\n0,1\n0,0\n",
+            "\"\",a\na,0\n",
+            ",0\n0,0\n",
+            "a\n0\n",
+            "0,1,2\n0,1,1\n0,0,1\n0,0,0\n",
+        ] {
+            assert!(looks_like_one(matrix), "{matrix}");
+        }
+    }
 }

@@ -37,11 +37,14 @@ proptest! {
     fn formats_with_probabilities_hold_every_name_every_digit_and_the_provenance(
         network in network(nasty_name()),
         facts in prop::collection::btree_map("[a-z_]{1,8}", nasty_name(), 0..5),
+        // BIF makes the name of the network from it.
+        table in nasty_name(),
     ) {
         let mut provenance = Provenance::default();
         for (name, text) in &facts {
             provenance.add(name, text.as_str());
         }
+        provenance.add("table", table.as_str());
         let class = crate::graph::Cpdag::of(network.dag());
         let file = NetworkFile::Parametrised(network);
         let options = WriteOptions {
@@ -384,6 +387,33 @@ fn wrong_json_is_explained() {
     ] {
         let message = error(Format::Json, text);
         assert!(message.contains(part), "{text:?}: {message}");
+    }
+}
+
+#[test]
+fn xmlbif_calls_the_network_by_the_name_of_its_table() {
+    let rest = "<DEFINITION><FOR>b</FOR><TABLE>0.5 0.5</TABLE></DEFINITION></NETWORK></BIF>";
+    let network = parse_network(Some(Format::XmlBif), format!("{XML}{rest}").as_bytes()).unwrap();
+    let written = |table: Option<&str>| {
+        let mut provenance = Provenance::default();
+        if let Some(table) = table {
+            provenance.add("table", table);
+        }
+        let options = WriteOptions {
+            provenance: Some(&provenance),
+            ..WriteOptions::default()
+        };
+        let bytes = write_network(Format::XmlBif, &network, &options).unwrap();
+        String::from_utf8(bytes).unwrap()
+    };
+    for (table, name) in [
+        (Some("survey <1> & more"), "survey &lt;1&gt; &amp; more"),
+        (Some("\u{1}"), "unknown"),
+        (Some(" "), "unknown"),
+        (None, "unknown"),
+    ] {
+        let expected = format!("<NETWORK>\n<NAME>{name}</NAME>\n");
+        assert!(written(table).contains(&expected), "{table:?}");
     }
 }
 

@@ -285,7 +285,10 @@ pub(super) fn write(
     provenance: Option<&Provenance>,
 ) -> Result<String, WriteError> {
     let schema = network.schema();
-    let mut text = String::from(HEADER);
+    let table = provenance.and_then(|provenance| provenance.get("table"));
+    let name = table.filter(|table| !table.trim().is_empty());
+    let name = name.and_then(escape).unwrap_or_else(|| "unknown".into());
+    let mut text = format!("{HEADER}<NAME>{name}</NAME>\n");
     for (name, fact) in provenance.into_iter().flat_map(Provenance::facts) {
         // What XML forbids is left out: a fact is a note.
         if let Some(fact) = escape(&format!("{PROPERTY}{name} = {fact}")) {
@@ -325,7 +328,8 @@ pub(super) fn write(
     Ok(text)
 }
 
-const HEADER: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<BIF VERSION=\"0.3\">\n<NETWORK>\n<NAME>unknown</NAME>\n";
+const HEADER: &str =
+    "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<BIF VERSION=\"0.3\">\n<NETWORK>\n";
 const FORBIDDEN: &str = "it holds a character that XML forbids";
 const RENAME: &str = "rename it in the data";
 

@@ -66,38 +66,47 @@ fn wrapped(name: &str, gap: &str) -> Vec<String> {
             false => letter,
         })
         .collect();
-    let all = letters.len();
-    if all <= 2 * LONGEST_END
-        && let Some(lines) = filled(&letters.iter().collect::<String>())
-        && lines.len() <= MOST_LINES
-    {
-        return balanced(lines);
+    let text: String = letters.iter().collect();
+    if letters.len() <= 2 * LONGEST_END && fits(&text) {
+        return balanced(&text);
     }
-    // The longest beginning and end that fit with the gap between them.
-    let cut = |kept: usize| -> Option<Vec<String>> {
-        let (start, end) = (kept.div_ceil(2), kept / 2);
-        let start: String = letters[..start].iter().collect();
-        let end: String = letters[all - end..].iter().collect();
-        let text = format!("{}{gap}{}", start.trim_end(), end.trim_start());
-        filled(&text).filter(|lines| lines.len() <= MOST_LINES)
+    let by_letters = longest_cut(&letters, gap, |part| part.iter().collect());
+    let by_words = longest_cut(&words(&text), gap, |part| part.concat());
+    // Whole words are easier to read, unless they leave out much more.
+    let length = |text: &String| text.chars().count();
+    let best = match (by_words, by_letters) {
+        (Some(words), Some(letters)) if 4 * length(&words) >= 3 * length(&letters) => Some(words),
+        (_, Some(letters)) => Some(letters),
+        (words, None) => words,
     };
-    let mut shown = None;
+    balanced(best.as_deref().unwrap_or(gap))
+}
+
+/// Returns the longest beginning and end that fit with the gap between them; the parts that they are
+/// made of stay whole.
+fn longest_cut<T>(parts: &[T], gap: &str, joined: impl Fn(&[T]) -> String) -> Option<String> {
+    let all = parts.len();
+    let mut longest = None;
     for kept in 2..all.min(2 * LONGEST_END) {
-        match cut(kept) {
-            Some(lines) => shown = Some(lines),
+        let start = joined(&parts[..kept.div_ceil(2)]);
+        let end = joined(&parts[all - kept / 2..]);
+        let text = format!("{}{gap}{}", start.trim_end(), end.trim_start());
+        if fits(&text) {
+            longest = Some(text);
+        } else if kept > 40 {
             // A word that is too long for a line fits no better with more letters.
-            None if kept > 40 => break,
-            None => {}
+            break;
         }
     }
-    shown.map_or_else(|| vec![gap.to_owned()], balanced)
+    longest
+}
+
+/// Returns whether a text fits into the lines of a box.
+fn fits(text: &str) -> bool {
+    filled_to(text, WIDEST).is_some_and(|lines| lines.len() <= MOST_LINES)
 }
 
 /// Fills lines with words; none if a word is wider than a line.
-fn filled(text: &str) -> Option<Vec<String>> {
-    filled_to(text, WIDEST)
-}
-
 fn filled_to(text: &str, widest: i32) -> Option<Vec<String>> {
     let mut lines: Vec<String> = Vec::new();
     let mut line = String::new();
@@ -118,24 +127,15 @@ fn filled_to(text: &str, widest: i32) -> Option<Vec<String>> {
     Some(lines)
 }
 
-/// Makes the lines of a wrapped name about equally wide.
-fn balanced(lines: Vec<String>) -> Vec<String> {
-    if lines.len() < 2 {
-        return lines;
-    }
-    // Words lost only the spaces at the ends of lines; those behind _ and - had none.
-    let mut text = String::new();
-    for line in &lines {
-        let joins = text.is_empty() || text.ends_with(['_', '-', '/', '.', '…']);
-        text += if joins { "" } else { " " };
-        text += line;
-    }
-    let mut best = lines.clone();
+/// Wraps a text that fits into lines that are about equally wide.
+fn balanced(text: &str) -> Vec<String> {
+    let mut best = filled_to(text, WIDEST).unwrap_or_else(|| vec![text.to_owned()]);
+    let most = best.len();
     let mut widest = WIDEST;
-    while let Some(found) = filled_to(&text, widest) {
-        if found.len() > lines.len() {
-            break;
-        }
+    while most > 1
+        && let Some(found) = filled_to(text, widest)
+        && found.len() <= most
+    {
         best = found;
         widest -= 6;
     }
@@ -153,7 +153,9 @@ fn words(text: &str) -> Vec<&str> {
         };
         let ends = match letter {
             '_' | '-' | '/' | '.' | '…' => following.is_alphabetic(),
-            letter => letter.is_whitespace() && !following.is_whitespace(),
+            letter if letter.is_whitespace() => !following.is_whitespace(),
+            // Scripts without spaces are wrapped between any two signs, but marks stay behind them.
+            letter => (is_wide(letter) || is_wide(following)) && !is_closing(following),
         };
         if ends {
             words.push(&text[start..next]);
@@ -162,6 +164,39 @@ fn words(text: &str) -> Vec<&str> {
     }
     words.push(&text[start..]);
     words
+}
+
+/// Returns whether a letter is one of the square signs of Chinese, Japanese or Korean.
+fn is_wide(letter: char) -> bool {
+    matches!(letter,
+        '\u{1100}'..='\u{11ff}' | '\u{2e80}'..='\u{a4cf}' | '\u{ac00}'..='\u{d7a3}'
+        | '\u{f900}'..='\u{faff}' | '\u{fe30}'..='\u{fe6f}' | '\u{ff00}'..='\u{ff60}')
+}
+
+/// Returns whether a mark belongs to what stands before it.
+fn is_closing(letter: char) -> bool {
+    matches!(
+        letter,
+        '、' | '。'
+            | '，'
+            | '！'
+            | '？'
+            | '；'
+            | '：'
+            | '）'
+            | '」'
+            | '』'
+            | '】'
+            | '》'
+            | '…'
+            | '.'
+            | ','
+            | '!'
+            | '?'
+            | ';'
+            | ':'
+            | ')'
+    )
 }
 
 /// Returns how wide text is at most, in pixels: by the widths of DejaVu Sans, which is wider than
@@ -199,8 +234,7 @@ fn letter_width(letter: char) -> i32 {
         '\u{300}'..='\u{36f}' => 30,
         '\u{80}'..='\u{4ff}' => 88,
         '…' => 100,
-        '\u{1100}'..='\u{11ff}' | '\u{2e80}'..='\u{a4cf}' | '\u{ac00}'..='\u{d7a3}' => 110,
-        '\u{f900}'..='\u{faff}' | '\u{fe30}'..='\u{fe6f}' | '\u{ff00}'..='\u{ff60}' => 110,
+        letter if is_wide(letter) => 110,
         '\u{1f000}'.. => 140,
         _ => 100,
     }

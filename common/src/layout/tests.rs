@@ -176,6 +176,20 @@ fn long_questions_are_wrapped_and_told_apart() {
         wrapped[0].lines,
         ["How often do you", "travel by train to work?"]
     );
+    let cut = super::labels(&[
+        "How satisfied are you with the opening hours of the library on weekdays?".into(),
+    ]);
+    assert_eq!(
+        cut[0].lines.concat(),
+        "How satisfied are youwith the…hours of thelibrary on weekdays?"
+    );
+    // Scripts without spaces are wrapped, too.
+    let chinese = super::labels(&["您对图书馆平日的开放时间满意吗？".into()]);
+    assert_eq!(
+        chinese[0].lines.concat(),
+        "您对图书馆平日的开放时间满意吗？"
+    );
+    assert!(chinese[0].lines.len() == 2 && !chinese[0].lines[1].starts_with('？'));
     let one_word = super::labels(&["x".repeat(90)]);
     assert!(one_word[0].lines.len() <= 2 && one_word[0].lines[0].contains('…'));
 }

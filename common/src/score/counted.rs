@@ -166,6 +166,15 @@ impl<T: CountedTerms> LocalScore for Counted<T> {
         LogScore::new(self.grouped_family(size, counter))
     }
 
+    fn ceiling(&self, node: NodeIdx, parents: &[NodeIdx]) -> f64 {
+        if !T::FIT_IS_NEVER_POSITIVE {
+            // The logarithm of a probability.
+            return 0.0;
+        }
+        let size = FamilySize::of(self.index.table(), node, parents);
+        self.score(TermSums::default(), size)
+    }
+
     fn with_each(
         &self,
         node: NodeIdx,

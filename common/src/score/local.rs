@@ -39,6 +39,11 @@ pub trait LocalScore: fmt::Debug + Send + Sync {
         found: &mut dyn FnMut(NodeIdx, Option<f64>),
     ) -> LogScore;
 
+    /// Returns a score that the family cannot exceed, known without counting.
+    fn ceiling(&self, _node: NodeIdx, _parents: &[NodeIdx]) -> f64 {
+        f64::INFINITY
+    }
+
     /// Returns the score of a structure: its local scores summed in node order.
     fn structure(&self, dag: &Dag, scratch: &mut Scratch) -> LogScore {
         let sum = NodeIdx::all(dag.nodes())

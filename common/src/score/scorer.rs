@@ -84,6 +84,10 @@ impl LocalScore for Scorer {
         self.score.local(node, parents, scratch)
     }
 
+    fn ceiling(&self, node: NodeIdx, parents: &[NodeIdx]) -> f64 {
+        self.score.ceiling(node, parents)
+    }
+
     fn with_each(
         &self,
         node: NodeIdx,

@@ -107,6 +107,16 @@ impl Budget {
         (self.time.is_some() || self.cpu_time.is_some() || by_stagnation) && !is_counted
     }
 
+    /// Returns whether nothing but a target ends the search: one out of reach would never end it.
+    #[must_use]
+    pub fn ends_by_target_alone(&self) -> bool {
+        let target_alone = Self {
+            target: self.target,
+            ..Self::default()
+        };
+        self.target.is_some() && *self == target_alone
+    }
+
     /// Returns why the search is over, if it is.
     #[must_use]
     pub fn reached(&self, spent: &Spent) -> Option<StoppedBy> {

@@ -53,6 +53,11 @@ pub(crate) trait SearchParams {
         false
     }
 
+    /// Returns whether a step of a chain is the search of one region of the network.
+    fn goes_by_regions(&self, _nodes: usize) -> bool {
+        false
+    }
+
     /// Prepares a chain.
     fn start(&self, setup: ChainSetup, seed: Seed) -> Box<dyn Chain>;
 
@@ -264,6 +269,12 @@ impl SearchSpec {
         self.params().bytes_per_chain(nodes)
     }
 
+    /// Returns whether a step of a chain is the search of one region of the network.
+    #[must_use]
+    pub fn goes_by_regions(&self, nodes: usize) -> bool {
+        self.params().goes_by_regions(nodes)
+    }
+
     /// Prepares a chain of the search.
     #[must_use]
     pub fn start(
@@ -277,6 +288,20 @@ impl SearchSpec {
         self.params().start(setup, seed.mix(u64::from(chain.0)))
     }
 
+    /// Returns which states this search writes.
+    #[must_use]
+    pub fn state_kind(&self) -> StateKind {
+        self.params().kind()
+    }
+
+    /// Checks that a stored state is one of this search, in this version.
+    ///
+    /// # Errors
+    /// If it is not.
+    pub fn check_state(&self, saved: &SavedChain) -> Result<(), UnfitState> {
+        saved.check(self.state_kind())
+    }
+
     /// Resumes a stored chain of the search.
     ///
     /// # Errors
@@ -288,7 +313,7 @@ impl SearchSpec {
         chains: u32,
         saved: &SavedChain,
     ) -> Result<Box<dyn Chain>, UnfitState> {
-        saved.check(self.params().kind())?;
+        self.check_state(saved)?;
         let setup = self.setup(problem, chain, chains);
         self.params().resume(setup, saved)
     }
@@ -305,6 +330,7 @@ impl SearchSpec {
                 // The ladder repeats where there are more chains than rungs.
                 number: chain.0 % chains.max(1),
                 of: chains,
+                chain: chain.0,
             },
         }
     }

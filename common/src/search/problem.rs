@@ -77,6 +77,14 @@ impl Problem {
         &self.start
     }
 
+    /// Returns a score that a structure cannot exceed, known without counting.
+    #[must_use]
+    pub fn ceiling(&self, dag: &Dag) -> LogScore {
+        let nodes = NodeIdx::all(dag.nodes());
+        let ceilings = nodes.map(|node| self.scorer().ceiling(node, dag.parents(node)));
+        LogScore::new(ceilings.sum())
+    }
+
     /// Returns the number of variables.
     #[must_use]
     pub fn nodes(&self) -> usize {

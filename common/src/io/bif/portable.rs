@@ -71,18 +71,19 @@ pub fn portability_warnings(network: &Network) -> Vec<PortabilityWarning> {
     warnings
 }
 
+const KEYWORDS: [&str; 8] = [
+    "default",
+    "discrete",
+    "network",
+    "probability",
+    "property",
+    "table",
+    "type",
+    "variable",
+];
+
 /// Returns whether a variable's name is one that every reader takes.
 fn is_identifier(name: &str) -> bool {
-    const KEYWORDS: [&str; 8] = [
-        "default",
-        "discrete",
-        "network",
-        "probability",
-        "property",
-        "table",
-        "type",
-        "variable",
-    ];
     // A number in front may be followed by a letter, but not by one that makes it a power of ten.
     let start = name.trim_start_matches(|first: char| first.is_ascii_digit());
     let begins = |first: char| first.is_ascii_alphabetic() || first == '_';
@@ -103,6 +104,31 @@ fn is_portable_state(name: &str) -> bool {
 
 fn is_portable_letter(letter: char) -> bool {
     letter.is_ascii_alphanumeric() || matches!(letter, '_' | '.' | '-')
+}
+
+/// Replaces each letter that is not portable by `_`.
+fn portable_letters(name: &str) -> String {
+    let letters = name.chars();
+    letters
+        .map(|letter| match is_portable_letter(letter) {
+            true => letter,
+            false => '_',
+        })
+        .collect()
+}
+
+/// Returns what a file calls its network: the name of the table that it was learned from, as a word
+/// that every reader takes. pgmpy looks for keywords anywhere, so a name that holds one is left out.
+pub(super) fn network_name(table: Option<&str>) -> String {
+    const LONGEST: usize = 80;
+    let name = portable_letters(table.unwrap_or_default());
+    let plain = name.to_ascii_lowercase();
+    let holds_keyword = KEYWORDS.iter().any(|keyword| plain.contains(keyword));
+    if is_identifier(&name) && !holds_keyword && name.len() <= LONGEST {
+        name
+    } else {
+        "unknown".to_owned()
+    }
 }
 
 /// The names that a BIF file uses for a network's own.
@@ -173,16 +199,7 @@ fn replace<'a>(
         .map(|name| fits(name) && taken.insert(name.to_ascii_lowercase()))
         .collect();
     let mut replace_one = |name: &str| {
-        let mut base: String = name
-            .chars()
-            .map(|letter| {
-                if is_portable_letter(letter) {
-                    letter
-                } else {
-                    '_'
-                }
-            })
-            .collect();
+        let mut base = portable_letters(name);
         for word in ["table", "default"] {
             base = base.replace(word, &format!("{word}_"));
         }
@@ -306,6 +323,23 @@ mod tests {
             assert!(!is_portable_state(name), "{name}");
         }
         assert!(!is_identifier("1"));
+    }
+
+    #[test]
+    fn networks_are_called_by_their_tables_where_every_reader_takes_that() {
+        for (table, name) in [
+            (Some("alarm"), "alarm"),
+            (Some("my survey (2026)"), "my_survey__2026_"),
+            (Some("größe"), "gr__e"),
+            (Some("variables"), "unknown"),
+            (Some("Default_rates"), "unknown"),
+            (Some("7"), "unknown"),
+            (Some(""), "unknown"),
+            (None, "unknown"),
+        ] {
+            assert_eq!(network_name(table), name, "{table:?}");
+        }
+        assert_eq!(network_name(Some(&"x".repeat(500))), "unknown");
     }
 
     #[test]

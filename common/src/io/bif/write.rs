@@ -2,7 +2,7 @@
 //! and pyAgrum each one with portable names. What BIF can't hold is an error.
 
 use super::lexer::is_mark;
-use super::portable::{PortableNames, about};
+use super::portable::{PortableNames, about, network_name};
 use crate::data::Schema;
 use crate::ids::NodeIdx;
 use crate::io::error::WriteError;
@@ -33,7 +33,8 @@ pub(crate) fn write(
             comments: String::new(),
         }
     };
-    let mut text = String::from("network unknown {\n}\n");
+    let table = provenance.and_then(|notes| notes.get("table"));
+    let mut text = format!("network {} {{\n}}\n", network_name(table));
     text += &provenance.map(about).unwrap_or_default();
     text += &names.comments;
     for (name, states) in names.variables.iter().zip(&names.states) {

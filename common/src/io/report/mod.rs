@@ -22,10 +22,14 @@ pub struct Report<'a> {
     pub facts: Vec<(&'a str, String)>,
     /// What to be careful about.
     pub warnings: Vec<String>,
+    /// What the directions of edges mean.
+    pub directions: &'a str,
     /// Best scores by seconds searched.
     pub curve: Vec<(f64, f64)>,
-    /// The command that repeats it.
-    pub command: &'a str,
+    /// How long was searched, in seconds and in words.
+    pub searched: (f64, String),
+    /// The command that repeats it, if it was made by one.
+    pub command: Option<&'a str>,
 }
 
 /// The most edges, columns, states of a column, warnings and points of the curve that a report holds.
@@ -69,6 +73,10 @@ pub fn report_html(report: &Report<'_>) -> String {
         }
         warnings += "</ul>\n";
     }
+    let command = report.command.map_or_else(String::new, |command| {
+        let command = escaped(command);
+        format!("<h2>The command that repeats it</h2>\n<pre>{command}</pre>\n")
+    });
     let facts: String = report
         .facts
         .iter()
@@ -90,9 +98,9 @@ pub fn report_html(report: &Report<'_>) -> String {
         })
         .collect();
     format!(
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{title}: learned network</title>\n<style>{style}</style>\n</head>\n<body>\n<main>\n<h1>{title}</h1>\n<p class=\"quiet\">A Bayesian network learned from this table. An edge with a head has that direction in every network that fits the data as well; one without may point either way.</p>\n<noscript><p>This page needs JavaScript to draw the network; it loads nothing from elsewhere.</p></noscript>\n<dl class=\"facts\">\n{facts}</dl>\n{warnings}<h2>Network</h2>\n<div id=\"network\"></div>\n<h2>Edges</h2>\n<input class=\"filter\" id=\"edge-filter\" type=\"search\" placeholder=\"Filter by name\" aria-label=\"Filter edges by name\">\n<span class=\"quiet\" id=\"edge-more\" role=\"status\"></span>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Edges\"><table id=\"edges\"><thead><tr>{headings}</tr></thead><tbody id=\"edge-rows\"></tbody></table></div>\n<h2>Columns</h2>\n<input class=\"filter\" id=\"column-filter\" type=\"search\" placeholder=\"Filter by name\" aria-label=\"Filter columns by name\">\n<div class=\"cards\" id=\"columns\"></div>\n<p class=\"quiet\" id=\"column-more\" role=\"status\"></p>\n<h2>Search</h2>\n<div id=\"curve\"></div>\n<h2>The command that repeats it</h2>\n<pre>{command}</pre>\n</main>\n<script type=\"application/json\" id=\"network-data\">{network}</script>\n<script type=\"application/json\" id=\"report-data\">{data}</script>\n<script>{script}</script>\n</body>\n</html>\n",
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{title}: learned network</title>\n<style>{style}</style>\n</head>\n<body>\n<main>\n<h1>{title}</h1>\n<p class=\"quiet\">A Bayesian network learned from this table. {directions}</p>\n<noscript><p>This page needs JavaScript to draw the network; it loads nothing from elsewhere.</p></noscript>\n<dl class=\"facts\">\n{facts}</dl>\n{warnings}<h2>Network</h2>\n<div id=\"network\"></div>\n<h2>Edges</h2>\n<input class=\"filter\" id=\"edge-filter\" type=\"search\" placeholder=\"Filter by name\" aria-label=\"Filter edges by name\">\n<span class=\"quiet\" id=\"edge-more\" role=\"status\"></span>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Edges\"><table id=\"edges\"><thead><tr>{headings}</tr></thead><tbody id=\"edge-rows\"></tbody></table></div>\n<h2>Columns</h2>\n<input class=\"filter\" id=\"column-filter\" type=\"search\" placeholder=\"Filter by name\" aria-label=\"Filter columns by name\">\n<div class=\"cards\" id=\"columns\"></div>\n<p class=\"quiet\" id=\"column-more\" role=\"status\"></p>\n<h2>Search</h2>\n<p class=\"quiet\">Nats below the best network, over the time searched.</p>\n<div id=\"curve\"></div>\n{command}</main>\n<script type=\"application/json\" id=\"network-data\">{network}</script>\n<script type=\"application/json\" id=\"report-data\">{data}</script>\n<script>{script}</script>\n</body>\n</html>\n",
         title = escaped(report.title),
-        command = escaped(report.command),
+        directions = escaped(report.directions),
         data = for_script(&data(report, &not_drawn)),
     )
 }
@@ -117,7 +125,7 @@ fn data(report: &Report<'_>, not_drawn: &str) -> serde_json::Value {
                 json!(cut(named.name(to))),
                 json!(worth.copied().unwrap_or(0.0)),
             ];
-            if let Some(support) = report.view.support {
+            if let Some((support, _)) = report.view.support {
                 row.push(json!(support.pair(from, to).strength()));
             }
             json!(row)
@@ -150,6 +158,8 @@ fn data(report: &Report<'_>, not_drawn: &str) -> serde_json::Value {
         "columns": columns,
         "more_columns": table.nodes().saturating_sub(MOST_COLUMNS),
         "curve": thinned(&report.curve),
+        "seconds": report.searched.0,
+        "searched": report.searched.1,
         "not_drawn": not_drawn,
     })
 }

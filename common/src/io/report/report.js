@@ -105,30 +105,13 @@
 
   // The curve: nats below the best, on a logarithmic scale.
   var place = document.getElementById("curve");
-  var points = report.curve;
-  if (points.length > 1) {
-    var best = points[points.length - 1][1];
-    var end = Math.max(points[points.length - 1][0], 1e-9);
-    var gaps = points.map(function (point) { return Math.max(best - point[1], 0.001); });
-    var top = Math.log10(Math.max.apply(null, gaps)), low = -3;
-    if (top <= low) top = low + 1;
-    var x = function (seconds) { return 70 + 510 * seconds / end; };
-    var y = function (gap) { return 20 + 180 * (top - Math.log10(gap)) / (top - low); };
-    var path = "";
-    points.forEach(function (point, at) {
-      path += at ? " H" + x(point[0]).toFixed(1) + " V" + y(gaps[at]).toFixed(1) : "M" + x(point[0]).toFixed(1) + " " + y(gaps[at]).toFixed(1);
-    });
-    var chart = shape("svg", { viewBox: "0 0 600 250", role: "img", "aria-label": "Nats below the best network by seconds" });
-    for (var power = low; power <= Math.floor(top); power++) {
-      var height = y(Math.pow(10, power)).toFixed(1);
-      chart.appendChild(shape("path", { d: "M70 " + height + " H580", "class": "grid" }));
-      chart.appendChild(shape("text", { x: 62, y: Number(height) + 4, "text-anchor": "end" }, power === low ? "0" : String(Math.pow(10, power))));
-    }
-    [0, 0.5, 1].forEach(function (share) {
-      chart.appendChild(shape("text", { x: x(share * end), y: 222, "text-anchor": "middle" }, (share * end).toPrecision(2) + " s"));
-    });
-    chart.appendChild(shape("text", { x: 70, y: 242 }, "nats below the best (up, logarithmic) by seconds searched"));
-    chart.appendChild(shape("path", { d: path, "class": "curve" }));
-    place.appendChild(chart);
-  } else place.textContent = "The first network was the best one.";
+  if (report.curve.length > 1) {
+    var drawCurve = function () {
+      var width = Math.max(320, Math.min(1160, place.clientWidth || 800));
+      while (place.firstChild) place.removeChild(place.firstChild);
+      place.appendChild(rlbayesCurve(report.curve, report.seconds, width, report.searched));
+    };
+    window.addEventListener("resize", drawCurve);
+    drawCurve();
+  } else place.textContent = "The best network was found before the progress of the search was first noted, so there is no curve.";
 })();

@@ -49,8 +49,10 @@ fn page(table: &Table, network: &NetworkFile, points: usize) -> String {
         table,
         facts: vec![("Rows", "60".to_owned())],
         warnings: vec!["</script>".to_owned(); 500],
+        directions: "<i>",
         curve: vec![(0.0, -1.0); points],
-        command: "rlbayes learn 'a<b'",
+        searched: (1.5, "1.5 s".to_owned()),
+        command: Some("rlbayes learn 'a<b'"),
     })
 }
 

@@ -14,8 +14,8 @@ use crate::support::SupportTable;
 use serde_json::{Map, Value, json};
 
 /// The script: `rlbayesViewer(container, data)` returns an object with `update(data)` and
-/// `find(name)`.
-pub const SCRIPT: &str = include_str!("viewer.js");
+/// `find(name)`, `rlbayesCurve(points, end, width, end_text)` the curve of a search.
+pub const SCRIPT: &str = concat!(include_str!("viewer.js"), include_str!("curve.js"));
 /// Its style.
 pub const STYLE: &str = include_str!("viewer.css");
 
@@ -28,8 +28,8 @@ pub struct NetworkView<'a> {
     pub class: Option<&'a Cpdag>,
     /// What each edge is worth, in the order of the graph's edges.
     pub worths: Option<&'a [f64]>,
-    /// The support of edges.
-    pub support: Option<&'a SupportTable>,
+    /// The support of edges, and the support below which an edge is dashed.
+    pub support: Option<(&'a SupportTable, f64)>,
 }
 
 /// The most states, the most rows of a table, and the most probabilities of all tables.
@@ -101,18 +101,22 @@ pub fn network_value(view: &NetworkView<'_>) -> Result<Value, WriteError> {
             if let Some(&worth) = view.worths.and_then(|worths| worths.get(number)) {
                 shown["worth"] = rounded(worth, 1000.0);
             }
-            if let Some(support) = view.support {
+            if let Some((support, _)) = view.support {
                 shown["support"] = rounded(support.pair(from, to).strength(), 10_000.0);
             }
             shown
         })
         .collect();
-    Ok(json!({
+    let mut shown = json!({
         "width": drawing.size.width,
         "height": drawing.size.height,
         "nodes": shown_nodes,
         "edges": shown_edges,
-    }))
+    });
+    if let Some((_, threshold)) = view.support {
+        shown["threshold"] = threshold.into();
+    }
+    Ok(shown)
 }
 
 /// Writes JSON such that no text in it can end or change a `<script>` element.

@@ -85,6 +85,8 @@ fn no_name_leaves_the_script_element() {
 
 #[test]
 fn the_script_makes_no_markup_from_text() {
+    // The name of SVG's namespace is no address that is fetched.
+    let script = SCRIPT.replace("\"http://www.w3.org/2000/svg\"", "");
     for forbidden in [
         "innerHTML",
         "outerHTML",
@@ -95,9 +97,7 @@ fn the_script_makes_no_markup_from_text() {
         "https://",
         ".style",
     ] {
-        let found = SCRIPT.matches(forbidden).count();
-        // The name of SVG's namespace is no address that is fetched.
-        assert_eq!(found, usize::from(forbidden == "http://"), "{forbidden}");
+        assert!(!script.contains(forbidden), "{forbidden}");
     }
     assert!(!STYLE.contains("url(") && !STYLE.contains("@import"));
 }

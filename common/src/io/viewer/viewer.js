@@ -50,19 +50,22 @@ var rlbayesViewer = (function () {
     return text;
   }
 
-  // Parents, children and the other parents of children. Edges count as the network has them.
+  // Parents, children and the other parents of children, as the network that is written has them, and
+  // which of them are joined to the node by an edge that may point either way.
   function relatives(data, node) {
-    var parents = [], children = [], others = [];
+    var parents = [], children = [], others = [], free = [];
     data.edges.forEach(function (edge) {
       if (edge.to === node) parents.push(edge.from);
       if (edge.from === node) children.push(edge.to);
+      if (!edge.directed && edge.to === node) free.push(edge.from);
+      if (!edge.directed && edge.from === node) free.push(edge.to);
     });
     data.edges.forEach(function (edge) {
       var known = edge.from === node || parents.indexOf(edge.from) >= 0 ||
         children.indexOf(edge.from) >= 0 || others.indexOf(edge.from) >= 0;
       if (!known && children.indexOf(edge.to) >= 0) others.push(edge.from);
     });
-    return { parents: parents, children: children, others: others };
+    return { parents: parents, children: children, others: others, free: free };
   }
 
   return function (container, firstData) {
@@ -319,7 +322,7 @@ var rlbayesViewer = (function () {
     function content(node, near) {
       var names = function (nodes) { return nodes.map(function (other) { return data.nodes[other].name; }); };
       var about = data.nodes[node];
-      return JSON.stringify([about.name, about.states, about.table && about.table.rows, names(near.parents), names(near.children), names(near.others)]);
+      return JSON.stringify([about.name, about.states, about.table && about.table.rows, names(near.parents), names(near.children), names(near.others), names(near.free)]);
     }
 
     function describe(node, near) {
@@ -334,7 +337,9 @@ var rlbayesViewer = (function () {
           entry[1].slice(0, 60).forEach(function (other) {
             var button = element("button", { type: "button", "class": "rv-link" }, data.nodes[other].name);
             button.addEventListener("click", function () { select(other, true); });
-            names.appendChild(button);
+            var one = add(element("span", { "class": "rv-one" }), button);
+            if (near.free.indexOf(other) >= 0) one.appendChild(element("small", {}, "— either way"));
+            names.appendChild(one);
           });
           if (entry[1].length > 60) names.appendChild(element("span", {}, "and " + (entry[1].length - 60) + " more"));
           facts.appendChild(names);
@@ -442,10 +447,9 @@ var rlbayesViewer = (function () {
       edgeShapes = data.edges.map(function (edge) {
         var line = shape("path", { d: edge.path, "class": "rv-edge" });
         if (edge.directed) line.setAttribute("marker-end", "url(#" + id + "-plain)");
-        if (typeof edge.support === "number") {
-          line.setAttribute("stroke-width", String(0.8 + 2.2 * edge.support));
-          if (edge.support < 0.5) line.setAttribute("stroke-dasharray", "6 4");
-        }
+        var hasSupport = typeof edge.support === "number";
+        line.setAttribute("stroke-width", hasSupport ? (0.8 + 2.4 * edge.support).toFixed(2) : "1.4");
+        if (hasSupport && edge.support < data.threshold) line.setAttribute("stroke-dasharray", "6 4");
         line.appendChild(shape("title", {}, edgeText(data, edge)));
         edgeLayer.appendChild(line);
         return line;

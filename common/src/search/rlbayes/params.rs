@@ -79,19 +79,19 @@ impl SearchParams for RlBayesParams {
     }
 
     fn bytes_per_chain(&self, nodes: usize) -> usize {
-        if nodes < RegionChain::LEAST_NODES {
-            RlBayes::bytes_for(nodes, self)
-        } else {
+        if self.goes_by_regions(nodes) {
             RegionChain::bytes_for(nodes)
+        } else {
+            RlBayes::bytes_for(nodes, self)
         }
     }
 
     /// Eight chains take turns on each thread; where regions are searched, one has the thread.
     fn default_chains(&self, threads: u32, nodes: usize) -> u32 {
-        if nodes < RegionChain::LEAST_NODES {
-            threads.saturating_mul(8)
-        } else {
+        if self.goes_by_regions(nodes) {
             threads
+        } else {
+            threads.saturating_mul(8)
         }
     }
 
@@ -107,16 +107,20 @@ impl SearchParams for RlBayesParams {
         true
     }
 
+    fn goes_by_regions(&self, nodes: usize) -> bool {
+        nodes >= RegionChain::LEAST_NODES
+    }
+
     fn start(&self, setup: ChainSetup, seed: Seed) -> Box<dyn Chain> {
         let ChainSetup {
             evaluator,
             start,
             rank,
         } = setup;
-        if start.nodes() < RegionChain::LEAST_NODES {
-            Box::new(RlBayes::new(evaluator, start, seed, *self, rank))
-        } else {
+        if self.goes_by_regions(start.nodes()) {
             Box::new(RegionChain::new(evaluator, start, seed, *self, rank))
+        } else {
+            Box::new(RlBayes::new(evaluator, start, seed, *self, rank))
         }
     }
 
@@ -126,11 +130,11 @@ impl SearchParams for RlBayesParams {
             start,
             rank,
         } = setup;
-        if start.nodes() < RegionChain::LEAST_NODES {
-            let chain = RlBayes::resume(evaluator, start, *self, rank, saved)?;
+        if self.goes_by_regions(start.nodes()) {
+            let chain = RegionChain::resume(evaluator, start, *self, rank, saved)?;
             Ok(Box::new(chain))
         } else {
-            let chain = RegionChain::resume(evaluator, start, *self, rank, saved)?;
+            let chain = RlBayes::resume(evaluator, start, *self, rank, saved)?;
             Ok(Box::new(chain))
         }
     }
@@ -139,8 +143,19 @@ impl SearchParams for RlBayesParams {
 /// Which of the search's chains this is: they differ in temperature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChainRank {
-    /// The chain's number, from 0.
+    /// The chain's rung, from 0.
     pub number: u32,
-    /// How many chains there are.
+    /// How many rungs there are.
     pub of: u32,
+    /// The chain's number among all chains of the search, from 0.
+    pub chain: u32,
+}
+
+impl ChainRank {
+    /// Returns where the chain begins among `places`: chains are spread evenly, however many there are.
+    pub(crate) fn first_place(self, places: usize) -> usize {
+        // The bits in reverse: each number halves one of the largest gaps that those before it left.
+        let fraction = u128::from(self.chain.reverse_bits());
+        usize::try_from((fraction * places as u128) >> u32::BITS).unwrap_or(0)
+    }
 }

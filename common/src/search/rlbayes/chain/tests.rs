@@ -89,7 +89,11 @@ fn chain(stall: u64) -> RlBayes {
         problem.start().clone(),
         Seed(5),
         params,
-        ChainRank { number: 1, of: 2 },
+        ChainRank {
+            number: 1,
+            of: 2,
+            chain: 1,
+        },
     )
 }
 

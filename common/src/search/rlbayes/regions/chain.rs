@@ -170,7 +170,7 @@ impl RegionChain {
             Stage::Pairing(known) => {
                 let nodes = self.start.nodes();
                 // Chains begin at different nodes, so that threads find different ones.
-                let first = nodes * self.rank.number as usize / self.rank.of.max(1) as usize;
+                let first = self.rank.first_place(nodes);
                 let until = nodes.min(*known + PAIRED_A_STEP);
                 while *known < until {
                     let node = NodeIdx::new((first + *known) % nodes);
@@ -364,8 +364,7 @@ fn stand_again(row: &EliteRow, evaluator: &mut Evaluator) -> Result<SparsePositi
 fn sweep_order(sweep: u64, nodes: usize, rank: ChainRank) -> Vec<NodeIdx> {
     let mut order: Vec<NodeIdx> = NodeIdx::all(nodes).collect();
     Random::new(Seed(sweep).mix(0x0005_37EE)).shuffle(&mut order);
-    let first = nodes * rank.number as usize / rank.of.max(1) as usize;
-    order.rotate_left(first % nodes.max(1));
+    order.rotate_left(rank.first_place(nodes));
     order
 }
 

@@ -66,7 +66,11 @@ pub(super) fn search(
         table_rows: TABLE_ROWS.min(params.table_rows),
         ..params
     };
-    let rank = ChainRank { number: 0, of: 1 };
+    let rank = ChainRank {
+        number: 0,
+        of: 1,
+        chain: 0,
+    };
     let mut chain = RlBayes::new(own, problem.start().clone(), seed, params, rank);
     let mut before: Option<LogScore> = None;
     while chain.step() == StepOutcome::Ran {

@@ -3,7 +3,11 @@ use crate::search::test_tables::{dependent_table, problem, random_constraints};
 use crate::search::{NamedConstraints, Problem};
 use proptest::prelude::*;
 
-const RANK: ChainRank = ChainRank { number: 0, of: 1 };
+const RANK: ChainRank = ChainRank {
+    number: 0,
+    of: 1,
+    chain: 0,
+};
 
 fn chain(problem: &Arc<Problem>, seed: u64) -> RegionChain {
     let evaluator = Evaluator::new(Arc::clone(problem)).skipping_hopeless();
@@ -83,9 +87,11 @@ fn a_budget_that_ends_anywhere_leaves_a_row_with_its_own_score() {
 
 #[test]
 fn chains_take_different_regions_of_one_order() {
-    let order = |number| sweep_order(7, 100, ChainRank { number, of: 4 });
-    assert_eq!(order(0)[25], order(1)[0]);
-    assert_eq!(order(0)[75], order(3)[0]);
+    let order = |chain| sweep_order(7, 100, ChainRank { chain, ..RANK });
+    // However many they are: each begins in one of the largest gaps that those before it left.
+    for (chain, place) in [(1, 50), (2, 25), (3, 75), (4, 12), (5, 62), (64, 0)] {
+        assert_eq!(order(0)[place], order(chain)[0]);
+    }
     let mut all = order(2);
     all.sort_unstable();
     assert_eq!(all, NodeIdx::all(100).collect::<Vec<_>>());
