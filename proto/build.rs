@@ -14,6 +14,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     std::fs::write(out.join("descriptors.bin"), descriptors.encode_to_vec())?;
     tonic_prost_build::configure()
         .bytes(".")
+        .codec_path("crate::codec::BoundedCodec")
         .compile_fds(descriptors)?;
     Ok(())
 }

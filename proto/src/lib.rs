@@ -2,10 +2,11 @@
 //! comes in is checked here: sizes, ranges, order, acyclicity. Scores are checked by the coordinator,
 //! which has the data.
 
+pub mod codec;
 pub mod convert;
 
 /// Version of the protocol; a peer with another one is refused.
-pub const PROTOCOL_VERSION: u32 = 3;
+pub const PROTOCOL_VERSION: u32 = 4;
 
 /// Maximum size of a message, on both sides.
 pub const MAX_MESSAGE_BYTES: usize = 4 << 20;
@@ -32,6 +33,7 @@ pub const MAX_RESULT_BYTES: usize = 64 << 20;
     missing_docs,
     clippy::allow_attributes,
     clippy::derive_partial_eq_without_eq,
+    clippy::large_enum_variant,
     reason = "generated"
 )]
 pub mod v1 {

@@ -1,7 +1,7 @@
 //! Hellos, exchanges, orders and replies.
 
-use super::rows::{EDGE_BYTES, row_to_wire, seeds_from_wire, seeds_to_wire};
-use super::{WireError, at_most, fixed};
+use super::rows::{EDGE_BYTES, seeds_from_wire, seeds_to_wire};
+use super::{KnownRows, WireError, at_most, fixed, make_whole};
 use crate::{MAX_FINDS, MAX_LIST_BYTES, MAX_REPORTS, PROTOCOL_VERSION, v1};
 use prost::Message;
 use rlbayes_common::elite::{EliteRow, Found};
@@ -30,6 +30,7 @@ pub fn hello_to_wire(hello: &Hello) -> v1::JoinRequest {
         replaces: hello.replaces.map_or(0, |incarnation| incarnation.0),
         host: hello.host.clone(),
         threads: hello.threads,
+        memory_bytes: hello.memory.unwrap_or(0),
         chains: hello.chains.iter().map(|chain| chain.0).collect(),
         search_id: search_id_to_wire(hello.search),
     }
@@ -63,6 +64,7 @@ pub fn hello_from_wire(hello: v1::JoinRequest) -> Result<Hello, WireError> {
         replaces: (hello.replaces != 0).then_some(Incarnation(hello.replaces)),
         host: hello.host,
         threads: hello.threads,
+        memory: (hello.memory_bytes != 0).then_some(hello.memory_bytes),
         program_version: hello.program_version,
         chains: hello.chains.into_iter().map(ChainId).collect(),
         search,
@@ -74,16 +76,28 @@ fn search_id_to_wire(search: Option<SearchId>) -> bytes::Bytes {
     search.map_or_else(bytes::Bytes::new, |id| id.0.to_vec().into())
 }
 
-/// Writes an exchange; of chain states it holds the digests only.
+/// Writes an exchange for somebody who knows these rows, as the sender does; of chain states it holds
+/// the digests only.
 #[must_use]
-pub fn exchange_to_wire(search: SearchId, exchange: &Exchange) -> v1::ExchangeRequest {
+pub fn exchange_to_wire(
+    search: SearchId,
+    exchange: &Exchange,
+    known: &KnownRows,
+) -> v1::ExchangeRequest {
+    let reports = exchange.reports.iter();
     v1::ExchangeRequest {
         protocol_version: PROTOCOL_VERSION,
         search_id: search_id_to_wire(Some(search)),
         worker: exchange.worker.0,
         incarnation: exchange.incarnation.0,
-        reports: exchange.reports.iter().map(report_to_wire).collect(),
+        reports: reports
+            .map(|report| report_to_wire(report, known))
+            .collect(),
         statistics: Some(statistics_to_wire(exchange.statistics)),
+        bases: known
+            .digests()
+            .map(|digest| digest.to_vec().into())
+            .collect(),
     }
 }
 
@@ -149,6 +163,19 @@ pub fn exchange_from_wire(
     })
 }
 
+/// Reads who sends an exchange and how it is doing, without its reports: enough to renew a lease.
+#[must_use]
+pub fn heartbeat_from_wire(exchange: &v1::ExchangeRequest) -> Exchange {
+    let statistics = exchange.statistics.map(statistics_from_wire);
+    Exchange {
+        worker: WorkerId(exchange.worker),
+        incarnation: Incarnation(exchange.incarnation),
+        work: Work::Search,
+        reports: Vec::new(),
+        statistics: statistics.unwrap_or_default(),
+    }
+}
+
 /// Returns how many bytes a row of a report takes at most.
 #[must_use]
 pub fn find_bytes(row: &EliteRow) -> usize {
@@ -183,7 +210,7 @@ pub fn fitting<T: Message>(items: impl Iterator<Item = T>) -> Vec<T> {
     taken
 }
 
-fn report_to_wire(report: &ChainReport) -> v1::ChainReport {
+fn report_to_wire(report: &ChainReport, known: &KnownRows) -> v1::ChainReport {
     let status = match report.status {
         ChainStatus::Running => v1::ChainStatus::Running,
         ChainStatus::OutOfEvaluations => v1::ChainStatus::OutOfEvaluations,
@@ -202,7 +229,7 @@ fn report_to_wire(report: &ChainReport) -> v1::ChainReport {
                     Found::Stalled => v1::Found::Stalled,
                 }
                 .into(),
-                row: Some(row_to_wire(row)),
+                row: Some(known.row_to_wire(row)),
             })
             .collect(),
         counters: Some(counters_to_wire(report.counters)),
@@ -264,9 +291,9 @@ fn statistics_from_wire(statistics: v1::WorkerStatistics) -> WorkerStatistics {
     }
 }
 
-/// Writes an order.
+/// Writes an order for a worker that knows these rows.
 #[must_use]
-pub fn order_to_wire(order: &ChainOrder) -> v1::ChainOrder {
+pub fn order_to_wire(order: &ChainOrder, known: &KnownRows) -> v1::ChainOrder {
     use v1::chain_order::Origin as Wire;
     v1::ChainOrder {
         chain: order.chain.0,
@@ -275,10 +302,10 @@ pub fn order_to_wire(order: &ChainOrder) -> v1::ChainOrder {
         iterations: order.iterations,
         origin: Some(match &order.origin {
             Origin::Start => Wire::Start(v1::StartOrigin {}),
-            Origin::Pool(seeds) => Wire::Pool(seeds_to_wire(seeds)),
+            Origin::Pool(seeds) => Wire::Pool(seeds_to_wire(seeds, known)),
             Origin::Stored { digest, seeds } => Wire::Stored(v1::StoredOrigin {
                 snapshot: digest.to_vec().into(),
-                seeds: seeds.as_ref().map(seeds_to_wire),
+                seeds: seeds.as_ref().map(|seeds| seeds_to_wire(seeds, known)),
             }),
         }),
     }
@@ -311,16 +338,17 @@ pub fn order_from_wire(order: &v1::ChainOrder, nodes: usize) -> Result<ChainOrde
     })
 }
 
-/// Writes a reply: as many answers and orders as fit. A worker that misses an answer asks again, and
-/// orders are repeated until the worker reports on them.
+/// Writes a reply for a worker that knows these rows: as many answers and orders as fit. A worker that
+/// misses an answer asks again, and orders are repeated until the worker reports on them.
 #[must_use]
-pub fn reply_to_wire(reply: &Reply, refused: Vec<String>) -> v1::ExchangeReply {
+pub fn reply_to_wire(reply: &Reply, refused: Vec<String>, known: &KnownRows) -> v1::ExchangeReply {
     let answers = reply.answers.iter();
+    let answers =
+        answers.map(|(chain, sequence, answer)| answer_to_wire(*chain, *sequence, answer, known));
+    let orders = reply.orders.iter();
     v1::ExchangeReply {
-        answers: fitting(
-            answers.map(|(chain, sequence, answer)| answer_to_wire(*chain, *sequence, answer)),
-        ),
-        orders: fitting(reply.orders.iter().map(order_to_wire)),
+        answers: fitting(answers),
+        orders: fitting(orders.map(|order| order_to_wire(order, known))),
         lease_millis: u64::try_from(reply.lease.as_millis()).unwrap_or(u64::MAX),
         stopped_by: reply.stopped_by.map_or("", StoppedBy::as_str).to_owned(),
         refused,
@@ -328,11 +356,16 @@ pub fn reply_to_wire(reply: &Reply, refused: Vec<String>) -> v1::ExchangeReply {
     }
 }
 
-/// Reads a reply.
+/// Reads a reply to somebody who knows these rows.
 ///
 /// # Errors
 /// If a field is missing or out of range.
-pub fn reply_from_wire(reply: &v1::ExchangeReply, nodes: usize) -> Result<Reply, WireError> {
+pub fn reply_from_wire(
+    mut reply: v1::ExchangeReply,
+    nodes: usize,
+    known: &KnownRows,
+) -> Result<Reply, WireError> {
+    make_whole(rows_of_reply(&mut reply), known)?;
     Ok(Reply {
         answers: reply
             .answers
@@ -350,6 +383,29 @@ pub fn reply_from_wire(reply: &v1::ExchangeReply, nodes: usize) -> Result<Reply,
     })
 }
 
+/// Returns the rows of all seeds in a reply.
+fn rows_of_reply(reply: &mut v1::ExchangeReply) -> impl Iterator<Item = &mut v1::Row> {
+    use v1::answer::Next;
+    use v1::chain_order::Origin as Wire;
+    let of_answers = reply
+        .answers
+        .iter_mut()
+        .filter_map(|answer| match &mut answer.next {
+            Some(Next::Continue(next)) => next.seeds.as_mut(),
+            _ => None,
+        });
+    let of_orders = reply
+        .orders
+        .iter_mut()
+        .filter_map(|order| match &mut order.origin {
+            Some(Wire::Pool(seeds)) => Some(seeds),
+            Some(Wire::Stored(stored)) => stored.seeds.as_mut(),
+            _ => None,
+        });
+    let seeds = of_answers.chain(of_orders);
+    seeds.flat_map(|seeds| seeds.best.iter_mut().chain(&mut seeds.mate))
+}
+
 /// Reads why a search ended; nothing if it has not.
 pub(super) fn stopped_from_wire(text: &str) -> Result<Option<StoppedBy>, WireError> {
     match (text, StoppedBy::from_name(text)) {
@@ -359,14 +415,14 @@ pub(super) fn stopped_from_wire(text: &str) -> Result<Option<StoppedBy>, WireErr
     }
 }
 
-fn answer_to_wire(chain: ChainId, sequence: u64, answer: &Answer) -> v1::Answer {
+fn answer_to_wire(chain: ChainId, sequence: u64, answer: &Answer, known: &KnownRows) -> v1::Answer {
     use v1::answer::Next;
     v1::Answer {
         chain: chain.0,
         sequence,
         next: Some(match answer {
             Answer::Continue { seeds, snapshot } => Next::Continue(v1::Continue {
-                seeds: seeds.as_ref().map(seeds_to_wire),
+                seeds: seeds.as_ref().map(|seeds| seeds_to_wire(seeds, known)),
                 snapshot: *snapshot,
             }),
             Answer::Stop => Next::Stop(v1::Stop {}),

@@ -1,14 +1,16 @@
 //! Wire -> engine with checks, engine -> wire without.
 
+mod differences;
 mod exchange;
 mod network;
 mod rows;
 mod search;
 
+pub use differences::{KnownRows, RowDigest, digest_of, make_whole, whole_bytes, whole_row};
 pub use exchange::{
     MOST_HOST_BYTES, MOST_THREADS, exchange_from_wire, exchange_to_wire, find_bytes, fitting,
-    hello_from_wire, hello_to_wire, order_from_wire, order_to_wire, reply_from_wire, reply_to_wire,
-    report_bytes, statistics_to_wire,
+    heartbeat_from_wire, hello_from_wire, hello_to_wire, order_from_wire, order_to_wire,
+    reply_from_wire, reply_to_wire, report_bytes, statistics_to_wire,
 };
 pub use network::{check_network, network_from_wire, network_to_wire};
 pub use rows::{

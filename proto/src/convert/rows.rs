@@ -1,6 +1,6 @@
 //! Rows and seeds.
 
-use super::{WireError, at_most};
+use super::{KnownRows, WireError, at_most};
 use crate::v1;
 use bytes::Bytes;
 use rlbayes_common::elite::{EliteRow, Structure};
@@ -18,6 +18,7 @@ pub fn row_to_wire(row: &EliteRow) -> v1::Row {
     v1::Row {
         edges: edges_to_wire(row.structure.edges()),
         score: row.score.value(),
+        ..Default::default()
     }
 }
 
@@ -36,6 +37,9 @@ pub fn row_from_wire(row: &v1::Row, nodes: usize) -> Result<EliteRow, WireError>
 /// # Errors
 /// If it is not a network over `nodes` variables, in order.
 pub fn dag_from_wire(row: &v1::Row, nodes: usize) -> Result<(Dag, LogScore), WireError> {
+    if !row.base.is_empty() {
+        return Err(WireError::Range("base"));
+    }
     let score = LogScore::checked(row.score).ok_or(WireError::Score)?;
     let edges = edges_from_wire(&row.edges, nodes)?;
     let dag = Dag::from_edges(nodes, edges).map_err(|_| WireError::Cycle)?;
@@ -99,12 +103,12 @@ pub(super) fn edges_from_wire(
     Ok(edges)
 }
 
-/// Writes seeds.
+/// Writes seeds for somebody who knows these rows.
 #[must_use]
-pub fn seeds_to_wire(seeds: &Seeds) -> v1::Seeds {
+pub fn seeds_to_wire(seeds: &Seeds, known: &KnownRows) -> v1::Seeds {
     v1::Seeds {
-        best: seeds.best.as_ref().map(row_to_wire),
-        mate: Some(row_to_wire(&seeds.mate)),
+        best: seeds.best.as_ref().map(|row| known.row_to_wire(row)),
+        mate: Some(known.row_to_wire(&seeds.mate)),
     }
 }
 

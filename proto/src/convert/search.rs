@@ -32,6 +32,7 @@ pub fn description_to_wire(search: &SearchDescription) -> v1::Search {
         start: Some(v1::Row {
             edges: edges_to_wire(search.start.iter().copied()),
             score: 0.0,
+            ..Default::default()
         }),
         spec: Some(v1::SearchSpec {
             name: search.spec.name().to_owned(),

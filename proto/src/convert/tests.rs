@@ -86,7 +86,12 @@ proptest! {
         };
         let states: Vec<Snapshot> =
             exchange.reports.iter().filter_map(|report| report.snapshot.clone()).collect();
-        let wire = sent(&exchange_to_wire(SearchId([5; 16]), &exchange));
+        // The other side knows every second row.
+        let told = exchange.reports.iter().flat_map(|report| &report.finds);
+        let known = KnownRows::of(told.step_by(2).map(|(_, row)| (digest_of(row), row.clone())));
+        let mut wire = sent(&exchange_to_wire(SearchId([5; 16]), &exchange, &known));
+        let finds = wire.reports.iter_mut().flat_map(|report| &mut report.finds);
+        make_whole(finds.filter_map(|find| find.row.as_mut()), &known).unwrap();
         let back = exchange_from_wire(
             wire,
             |_, row| row_from_wire(row, NODES).map(Some),
@@ -102,6 +107,7 @@ proptest! {
         limit in prop::option::of(any::<u64>()),
         stopped in prop::option::of(prop::sample::select(StoppedBy::ALL.to_vec())),
     ) {
+        let known = Some(pool.mate.clone());
         let origins = [
             Origin::Start,
             Origin::Pool(pool),
@@ -127,13 +133,14 @@ proptest! {
             stopped_by: stopped,
             more_work: stopped.is_some(),
         };
-        let wire = sent(&reply_to_wire(&reply, vec![]));
-        prop_assert_eq!(reply_from_wire(&wire, NODES).unwrap(), reply);
+        let known = KnownRows::of(known.map(|row| (digest_of(&row), row)));
+        let wire = sent(&reply_to_wire(&reply, vec![], &known));
+        prop_assert_eq!(reply_from_wire(wire, NODES, &known).unwrap(), reply);
     }
 
     #[test]
     fn any_bytes_as_edges_are_refused_or_a_network(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
-        let row = v1::Row { edges: bytes.into(), score: -1.0 };
+        let row = v1::Row { edges: bytes.into(), score: -1.0, ..Default::default() };
         if let Ok(read) = row_from_wire(&row, NODES) {
             prop_assert!(read.structure.to_dag().is_ok());
             prop_assert_eq!(row_to_wire(&read), row);
@@ -166,6 +173,7 @@ fn wire_row(edges: &[(u16, u16)], score: f64) -> v1::Row {
     v1::Row {
         edges: bytes.into(),
         score,
+        ..Default::default()
     }
 }
 
@@ -184,11 +192,13 @@ fn rows_that_are_no_networks_are_refused_with_the_reason() {
     let cut = v1::Row {
         edges: vec![0; 6].into(),
         score: -1.0,
+        ..Default::default()
     };
     assert!(matches!(refused(cut), WireError::Length { .. }));
     let many = v1::Row {
         edges: vec![0; 4 * 65_537].into(),
         score: -1.0,
+        ..Default::default()
     };
     assert!(matches!(refused(many), WireError::TooMany { .. }));
 }
@@ -200,6 +210,7 @@ fn introductions_survive_the_wire_and_are_checked() {
         replaces: Some(Incarnation(3)),
         host: "host".into(),
         threads: 4,
+        memory: None,
         program_version: "0.1.0".into(),
         chains: vec![ChainId(0), ChainId(9)],
         search: Some(SearchId([1; 16])),
