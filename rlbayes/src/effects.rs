@@ -39,6 +39,9 @@ impl Effects {
                     WorkerChange::Returned => tracing::info!(%worker, "a worker rejoined"),
                     WorkerChange::Left => tracing::info!(%worker, "a worker left"),
                     WorkerChange::Lost => tracing::warn!(%worker, "a worker was lost"),
+                    WorkerChange::Displaced => {
+                        tracing::warn!(%worker, "a worker that never reported gave its place to another");
+                    }
                     WorkerChange::Replaced => {
                         tracing::info!(%worker, "a worker was restarted");
                     }

@@ -11,6 +11,7 @@ use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition};
 use rlbayes_common::elite::{EliteRow, Found, Keying, Pool};
 use rlbayes_common::exchange::{ChainCounters, StoredChain};
 use rlbayes_common::failpoint;
+use rlbayes_common::files::open_private;
 use rlbayes_common::graph::StructureKey;
 use rlbayes_common::ids::{ChainId, Incarnation, Round};
 use rlbayes_common::score::LogScore;
@@ -24,6 +25,7 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 use thiserror::Error;
 
@@ -52,6 +54,8 @@ const CACHE_BYTES: usize = 8 << 20;
 pub struct Journal {
     open: Box<dyn Fn() -> Result<Database, redb::DatabaseError> + Send>,
     database: Option<Database>,
+    /// Whether the database has dropped its last write, which was damaged or not whole.
+    has_gone_back: Arc<AtomicBool>,
     /// Worker processes as they are stored; none where that is not known.
     written: Option<Processes>,
 }
@@ -171,10 +175,9 @@ impl Journal {
     /// If the file is not a journal, is damaged, or another process has it open.
     pub fn open(path: &Path) -> Result<Self, JournalError> {
         let path = path.to_owned();
-        Self::with(move || {
-            Database::builder()
-                .set_cache_size(CACHE_BYTES)
-                .create(&path)
+        Self::watched(move |has_gone_back| {
+            let file = open_private(&path).map_err(redb::StorageError::from)?;
+            builder(has_gone_back).create_file(file)
         })
     }
 
@@ -185,9 +188,19 @@ impl Journal {
     pub fn with(
         open: impl Fn() -> Result<Database, redb::DatabaseError> + Send + 'static,
     ) -> Result<Self, JournalError> {
+        Self::watched(move |_| open())
+    }
+
+    /// See [`Self::with`]; the function notes whether the database has dropped its last write.
+    fn watched(
+        open: impl Fn(&Arc<AtomicBool>) -> Result<Database, redb::DatabaseError> + Send + 'static,
+    ) -> Result<Self, JournalError> {
+        let has_gone_back = Arc::new(AtomicBool::new(false));
+        let noted = Arc::clone(&has_gone_back);
         let mut journal = Self {
-            open: Box::new(open),
+            open: Box::new(move || open(&noted)),
             database: None,
+            has_gone_back,
             written: None,
         };
         // Pages that are read without this check are believed, whatever they hold.
@@ -196,7 +209,7 @@ impl Journal {
             if let Some(database) = &mut journal.database {
                 let is_whole = database.check_integrity().map_err(redb::Error::from)?;
                 if !is_whole {
-                    tracing::warn!("the journal was damaged; the last write that is whole is used");
+                    journal.has_gone_back.store(true, Relaxed);
                 }
             }
             Ok(())
@@ -205,6 +218,13 @@ impl Journal {
             journal.close();
         }
         checked.map(|()| journal)
+    }
+
+    /// Returns whether the last write was damaged, or not whole, and was dropped when the journal was
+    /// opened: what it held is lost.
+    #[must_use]
+    pub fn has_gone_back(&self) -> bool {
+        self.has_gone_back.load(Relaxed)
     }
 
     fn database(&mut self) -> Result<&Database, JournalError> {
@@ -498,6 +518,22 @@ impl Journal {
     }
 }
 
+/// What opens a database. After a kill the database looks for its last write, and says so in steps, the
+/// first of them at 0: one between that and one half comes only if that write was damaged and the one
+/// before it counts.
+fn builder(has_gone_back: &Arc<AtomicBool>) -> redb::Builder {
+    let has_gone_back = Arc::clone(has_gone_back);
+    let mut builder = Database::builder();
+    builder
+        .set_cache_size(CACHE_BYTES)
+        .set_repair_callback(move |repair| {
+            if repair.progress() > 0.0 && repair.progress() < 0.5 {
+                has_gone_back.store(true, Relaxed);
+            }
+        });
+    builder
+}
+
 impl Drop for Journal {
     fn drop(&mut self) {
         self.close();
@@ -536,6 +572,7 @@ fn numbers_of(progress: &Progress) -> impl Iterator<Item = (&'static str, Option
         incarnations: _,
         retired: _,
         seeds_sent,
+        limits: [evaluations_limit, iterations_limit],
         stopped_by,
     } = progress;
     let record = record.as_ref();
@@ -558,6 +595,8 @@ fn numbers_of(progress: &Progress) -> impl Iterator<Item = (&'static str, Option
         ),
         ("round", Some(round.0)),
         ("seeds_sent", Some(*seeds_sent)),
+        ("evaluations_limit", *evaluations_limit),
+        ("iterations_limit", *iterations_limit),
         ("stopped_by", reason.map(|at| at as u64)),
         ("format", Some(FORMAT)),
     ]
@@ -584,6 +623,7 @@ fn progress_of(numbers: &BTreeMap<String, u64>) -> Progress {
         incarnations: Vec::new(),
         retired: Vec::new(),
         seeds_sent: zero("seeds_sent"),
+        limits: [number("evaluations_limit"), number("iterations_limit")],
         stopped_by: number("stopped_by")
             .and_then(|at| StoppedBy::ALL.get(usize::try_from(at).ok()?).copied()),
     }

@@ -1,5 +1,6 @@
 //! How the memory of a search is divided: the table, what each chain holds, and the rest for the caches.
 
+use crate::coordination::ChainMemory;
 use rlbayes_common::data::{Counter, Table};
 use rlbayes_common::elite::{EliteRow, Pool};
 use rlbayes_common::score::{ScoreSpec, Scorer};
@@ -44,6 +45,16 @@ impl MemoryLayout {
             fixed,
             per_chain,
             most_chains,
+        }
+    }
+
+    /// Returns what the search's chains take, whatever the memory.
+    #[must_use]
+    pub fn chain_memory(&self) -> ChainMemory {
+        ChainMemory {
+            fixed: self.fixed as u64,
+            caches: LEAST_CACHE as u64,
+            per_chain: self.per_chain as u64,
         }
     }
 

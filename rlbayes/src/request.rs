@@ -216,10 +216,11 @@ impl SearchRequest {
         };
         let budget = settings.budget.or_default();
         let caches = layout.caches(fitting);
+        // A target out of reach would keep any search going, also one on two columns.
         let proves = settings.prove == Proving::Auto
-            && algorithm.takes_seeds()
             && table.data().nodes() <= MOST_PROVEN
-            && budget.ends_by_time();
+            && (budget.ends_by_target_alone()
+                || (algorithm.takes_seeds() && budget.ends_by_time()));
         let prover_bytes = proves.then_some(caches / 4);
         Ok(Self {
             table: table.clone(),
@@ -246,10 +247,11 @@ impl SearchRequest {
         })
     }
 
-    /// Takes over a search that a coordinator describes, to run `chains` of it here.
+    /// Takes over a search that a coordinator describes, to run up to `chains` of it here.
     ///
     /// # Errors
-    /// If the description and the table do not fit together.
+    /// If the description and the table do not fit together, or not even one chain fits into the
+    /// memory.
     #[doc(hidden)]
     pub fn assigned(
         table: &Table,
@@ -263,10 +265,15 @@ impl SearchRequest {
         let start = Dag::from_edges(table.data().nodes(), search.start.iter().copied())?;
         let start = constraints.starting_point(table.data(), &start)?;
         let layout = MemoryLayout::new(table.data(), search.score, &search.spec, memory);
-        if layout.most_chains < chains {
+        let fits = layout.chain_memory().most_chains(memory as u64);
+        if fits == 0 {
+            let needed = usize::try_from(layout.chain_memory().least()).unwrap_or(usize::MAX);
+            return Err(RequestError::Memory { needed, memory });
+        }
+        if fits < chains {
             tracing::warn!(
                 chains,
-                fits = layout.most_chains,
+                fits,
                 "there is not enough memory for these chains; the caches are small"
             );
         }
@@ -500,6 +507,8 @@ impl SearchRequest {
             snapshots,
             lease: lease.max(LEAST_LEASE),
             replicates: 0,
+            chain_memory: MemoryLayout::new(self.table.data(), self.score, &self.algorithm, 0)
+                .chain_memory(),
         }
     }
 
@@ -561,13 +570,19 @@ impl SearchRequest {
         settings
     }
 
+    /// Returns whether equivalent networks have equal scores.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn is_score_equivalent(&self) -> bool {
+        self.score.name().is_score_equivalent()
+    }
+
     /// Returns the networks that a network of this search stands for: those of its class that keep
     /// the constraints.
     #[doc(hidden)]
     #[must_use]
     pub fn class_of(&self, dag: &Dag) -> Cpdag {
-        let is_score_equivalent = self.score.name().is_score_equivalent();
-        self.constraints.class_of(dag, is_score_equivalent)
+        self.constraints.class_of(dag, self.is_score_equivalent())
     }
 
     /// Returns the start network with its score: the result of a budget too small for anything else.

@@ -275,6 +275,7 @@ impl Run<'_> {
             replaces: None,
             host: "here".to_owned(),
             threads: self.request.threads(),
+            memory: None,
             program_version: env!("CARGO_PKG_VERSION").to_owned(),
             chains: Vec::new(),
             search: None,
@@ -363,7 +364,10 @@ impl Run<'_> {
                     let nodes = self.maker.problem.nodes();
                     let stored = self.state.snapshot(order.chain);
                     match stored.map(|snapshot| decode_chain(snapshot.bytes(), nodes)) {
-                        Some(Ok(saved)) => self.maker.resume(order.chain, &saved, seeds.clone()),
+                        Some(Ok(saved)) => {
+                            self.maker
+                                .resume_or_start(order.chain, &saved, seeds.clone())
+                        }
                         Some(Err(error)) => {
                             tracing::warn!(chain = %order.chain, %error, "the chain starts anew");
                             self.maker.start(order.chain, seeds.clone())
@@ -372,7 +376,7 @@ impl Run<'_> {
                     }
                 }
                 Origin::Start | Origin::Pool(_) => match self.checkpoints.remove(&order.chain) {
-                    Some(saved) => self.maker.resume(order.chain, &saved, None),
+                    Some(saved) => self.maker.resume_or_start(order.chain, &saved, None),
                     None => {
                         let seeds = match &order.origin {
                             Origin::Pool(seeds) => Some(seeds.clone()),

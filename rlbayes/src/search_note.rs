@@ -2,7 +2,7 @@
 //! settings by name, one per line. People can read it.
 
 use crate::identity::Settings;
-use rlbayes_common::files::write_whole;
+use rlbayes_common::files::write_private;
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -16,7 +16,7 @@ pub(crate) fn write(folder: &Path, settings: &[(String, String)]) -> io::Result<
         .iter()
         .map(|(name, value)| format!("{name}: {value}\n"))
         .collect();
-    write_whole(&folder.join(NAME), lines.as_bytes())
+    write_private(&folder.join(NAME), lines.as_bytes())
 }
 
 /// Reads the note; none if there is none, or it is none of ours.

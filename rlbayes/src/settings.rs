@@ -57,8 +57,8 @@ pub enum Proving {
     /// Never.
     #[default]
     Off,
-    /// Where the table is small enough, and the end of the search depends on time anyway: searches
-    /// that are limited by evaluations stay repeatable.
+    /// Where the table is small enough, and the end of the search depends on time anyway, or on a
+    /// target alone: searches that are limited by evaluations stay repeatable.
     Auto,
     /// Instead of a search: it goes on only until it stands still, for a quarter of the time at most,
     /// and the rest of the time is for the proof.

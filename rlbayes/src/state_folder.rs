@@ -2,14 +2,14 @@
 //! folder that holds another search. Free-running chains of an in-process search lie beside it.
 
 use crate::bootstrap::{BootstrapRequest, Replicate};
-use crate::chains::{Belongs, ChainFolder};
+use crate::chains::{Belongs, ChainFolder, OtherVersion};
 use crate::coordination::Stored;
 use crate::identity::{Difference, difference};
 use crate::journal::{Journal, JournalError};
 use crate::request::SearchRequest;
 use crate::search_note;
 use rlbayes_common::elite::Keying;
-use rlbayes_common::files::set_aside;
+use rlbayes_common::files::{make_private_folder, set_aside, sweep};
 use rlbayes_common::ids::ChainId;
 use rlbayes_common::search::SavedChain;
 use std::collections::BTreeMap;
@@ -45,6 +45,9 @@ pub enum StateFolderError {
         /// What it says.
         problem: JournalError,
     },
+    /// A chain in it was written by another version of the program.
+    #[error(transparent)]
+    OtherVersion(#[from] OtherVersion),
     /// The folder belongs to another search.
     #[error("{} {difference}", folder.display())]
     AnotherSearch {
@@ -89,7 +92,9 @@ pub(crate) fn open(
     let chain_folder = ChainFolder::open(&folder.join("chains")).map_err(refused)?;
     let mut chains = BTreeMap::new();
     match (stored.is_some(), chain_folder.belongs_to(&settings)) {
-        (_, Belongs::Here) => chains = chain_folder.read(nodes, &mut warn),
+        (_, Belongs::Here) => {
+            chains = chain_folder.read(nodes, request.algorithm(), &mut warn)?;
+        }
         (false, Belongs::Elsewhere(difference)) => {
             return Err(StateFolderError::AnotherSearch {
                 folder: folder.to_owned(),
@@ -208,7 +213,7 @@ fn make_folder(folder: &Path) -> Result<(), StateFolderError> {
     if folder.exists() && !folder.is_dir() {
         return Err(StateFolderError::NotAFolder(folder.to_owned()));
     }
-    fs::create_dir_all(folder).map_err(|problem| StateFolderError::File {
+    make_private_folder(folder).map_err(|problem| StateFolderError::File {
         path: folder.to_owned(),
         problem,
     })
@@ -300,6 +305,17 @@ fn open_named(
         }
         None => opened.map_err(refused)?,
     };
+    // The journal is locked, so nobody else is about to write here.
+    if name == SEARCH_FILE {
+        sweep(folder);
+    }
+    if journal.has_gone_back() {
+        warn(format!(
+            "{}: the last write to it is damaged, or was not whole when the machine stopped; the \
+             search continues from the write before",
+            path.display()
+        ));
+    }
     let Some(loaded) = loaded else {
         return Ok((journal, None));
     };

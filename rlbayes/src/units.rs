@@ -124,6 +124,15 @@ pub fn show_count(count: f64) -> String {
     }
 }
 
+/// Writes a number of things for people that may be large: 1 step, 12.3 M steps.
+#[must_use]
+pub fn show_counted(count: u64, thing: &str) -> String {
+    #[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
+    let shown = show_count(count as f64);
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{shown} {thing}{plural}")
+}
+
 /// Writes a number of things for people: 1 chain, 8 chains.
 #[must_use]
 pub fn counted(count: impl TryInto<u64>, thing: &str) -> String {
@@ -145,6 +154,17 @@ mod tests {
         for bad in ["", "s", "10x", "-5s", "1e400s", "nan"] {
             assert!(parse_time(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn one_thing_is_not_many() {
+        assert_eq!(show_counted(0, "step"), "0 steps");
+        assert_eq!(show_counted(1, "step"), "1 step");
+        assert_eq!(show_counted(12_345_678, "step"), "12.3 M steps");
+        assert_eq!(
+            [1, 8].map(|count| counted(count, "chain")),
+            ["1 chain", "8 chains"]
+        );
     }
 
     #[test]

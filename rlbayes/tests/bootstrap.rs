@@ -195,6 +195,20 @@ fn a_replicate_finishes_a_climb_whatever_its_evaluations() {
     for (_, _, network) in few.networks() {
         assert!(network.edges().len() > 30, "{}", network.edges().len());
     }
+    // The full table's search, of which nobody finishes a climb, is not made as short as they are.
+    let short = Bootstrap::on(&table).replicates(2).evaluations(2_000);
+    let mut settings = SearchSettings {
+        threads: Some(1),
+        round_evaluations: 20_000,
+        ..SearchSettings::default()
+    };
+    settings.budget = short.request().unwrap().full_table_budget();
+    let best = Search::with(&table, settings).run().unwrap();
+    assert!(
+        best.structure().edges().len() > 30,
+        "{:?}",
+        best.structure()
+    );
     let enough = Bootstrap::on(&asia()).replicates(2).run().unwrap();
     assert_eq!(enough.replicates_unfinished(), 0);
     // Hill climbing as well.

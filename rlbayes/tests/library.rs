@@ -7,8 +7,8 @@
 )]
 
 use rlbayes::{
-    Algorithm, Fit, Network, RequestError, RunError, Score, Search, SearchError, SearchSettings,
-    StateFolderError, StopHandle, StoppedBy, Table,
+    Algorithm, Fit, LogScore, Network, Proving, RequestError, RunError, Score, Search, SearchError,
+    SearchSettings, StateFolderError, StopHandle, StoppedBy, Table,
 };
 use rlbayes_common::data::{Schema, Table as Data, Variable};
 use std::io::Read;
@@ -425,6 +425,37 @@ fn tables_of_nothing_end_by_themselves() {
                 assert!(found.edges().is_empty());
                 assert!(begun.elapsed() < Duration::from_secs(15), "{algorithm:?}");
             }
+        }
+    }
+}
+
+#[test]
+fn a_target_out_of_reach_does_not_keep_a_search_going() {
+    let text = "a,b\n0,0\n0,1\n1,0\n1,1\n";
+    let table = Table::parse("independent", text.as_bytes(), &Default::default()).unwrap();
+    for algorithm in Algorithm::defaults() {
+        for threads in [1, 2] {
+            let mut settings = SearchSettings {
+                algorithm,
+                threads: Some(threads),
+                prove: Proving::Auto,
+                ..SearchSettings::default()
+            };
+            settings.budget.target = LogScore::checked(0.0);
+            // Stopped after a minute, so that a failure is not a test that hangs.
+            let stop = StopHandle::default();
+            let begun = Instant::now();
+            let found = Search::with(&table, settings)
+                .stop_with(&stop)
+                .on_progress(|_| {
+                    if begun.elapsed() > Duration::from_secs(60) {
+                        stop.stop();
+                    }
+                })
+                .run()
+                .unwrap();
+            assert_ne!(found.stopped_by(), StoppedBy::Interrupt, "{algorithm:?}");
+            assert!(found.structure().edges().is_empty(), "{algorithm:?}");
         }
     }
 }

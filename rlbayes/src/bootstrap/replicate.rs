@@ -134,6 +134,7 @@ fn join(state: &mut State) -> (WorkerId, Vec<rlbayes_common::exchange::ChainOrde
         replaces: None,
         host: String::new(),
         threads: 1,
+        memory: None,
         program_version: String::new(),
         chains: Vec::new(),
         search: None,

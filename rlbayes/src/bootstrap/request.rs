@@ -198,11 +198,13 @@ impl BootstrapRequest {
     }
 
     /// Returns the limit of a search on the full table that goes with the replicates, for people who
-    /// set none.
+    /// set none. However short replicates are made, it has what one of them usually has: it is not
+    /// they that finish its climbs.
     #[must_use]
     pub fn full_table_budget(&self) -> Budget {
+        let evaluations = self.evaluations.saturating_mul(FULL_TABLE);
         Budget {
-            evaluations: Some(self.evaluations.saturating_mul(FULL_TABLE)),
+            evaluations: Some(evaluations.max(usual_evaluations(self.table()))),
             ..Budget::default()
         }
     }
@@ -358,6 +360,12 @@ impl BootstrapRequest {
         let layout = MemoryLayout::new(table.data(), search.score, &search.spec, memory);
         let needed = layout.needed(search.ladder).max(1);
         let fitting = u32::try_from(memory / needed).unwrap_or(u32::MAX);
+        // One thread does with small caches.
+        let caches = usize::try_from(layout.chain_memory().caches).unwrap_or(0);
+        let needed = needed.saturating_sub(caches);
+        if memory < needed {
+            return Err(RequestError::Memory { needed, memory }.into());
+        }
         let threads = threads.min(fitting).max(1);
         let share = memory / threads as usize;
         let assigned = SearchRequest::assigned(table, search, search.ladder, 1, share)?;

@@ -1,19 +1,20 @@
 //! Chains on disk: one file per snapshot, by write and rename, and a note about which search they
-//! belong to. A file that can't be read is set aside.
+//! belong to. A file that is damaged is set aside; one of another version of the program is not, since
+//! that version can still use it: then nothing is read.
 
 use crate::identity::{Difference, Settings, difference};
 use crate::search_note;
 use rlbayes_common::exchange::Snapshot;
 use rlbayes_common::failpoint;
-use rlbayes_common::files::{HALF_WRITTEN, set_aside, write_whole};
-
+use rlbayes_common::files::{make_private_folder, set_aside, sweep, write_private};
 use rlbayes_common::ids::ChainId;
-use rlbayes_common::search::SavedChain;
-use rlbayes_common::snapshot::decode_chain;
+use rlbayes_common::search::{SavedChain, SearchSpec, UnfitState};
+use rlbayes_common::snapshot::{SnapshotError, decode_chain};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use thiserror::Error;
 
 /// A folder of chains.
 #[derive(Clone, Debug)]
@@ -32,19 +33,40 @@ pub enum Belongs {
     Unknown,
 }
 
+/// A chain that another version of the program has written.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{}: {problem}; it stays as it is: use that version, or another folder", path.display())]
+pub struct OtherVersion {
+    /// Which file.
+    pub path: PathBuf,
+    /// What it says.
+    pub problem: String,
+}
+
+/// Why a chain's file can't be read.
+enum ChainFault {
+    Damage(String),
+    OtherVersion(String),
+}
+
+impl From<SnapshotError> for ChainFault {
+    fn from(error: SnapshotError) -> Self {
+        match error.is_other_version() {
+            true => Self::OtherVersion(error.to_string()),
+            false => Self::Damage(error.to_string()),
+        }
+    }
+}
+
 impl ChainFolder {
     /// Opens a folder and removes what a kill left half-written.
     ///
     /// # Errors
     /// If it can't be made or read.
     pub fn open(folder: &Path) -> io::Result<Self> {
-        fs::create_dir_all(folder)?;
-        for entry in fs::read_dir(folder)?.flatten() {
-            let name = entry.file_name();
-            if name.to_string_lossy().starts_with(HALF_WRITTEN) {
-                fs::remove_file(entry.path())?;
-            }
-        }
+        make_private_folder(folder)?;
+        fs::read_dir(folder)?;
+        sweep(folder);
         Ok(Self {
             folder: folder.to_owned(),
         })
@@ -76,25 +98,44 @@ impl ChainFolder {
         search_note::write(&self.folder, settings)
     }
 
-    /// Reads the chains of a search with `nodes` variables; what can't be read is set aside.
+    /// Reads the chains of a search with `nodes` variables; what is damaged is set aside.
+    ///
+    /// # Errors
+    /// If a chain was written by another version of the program; then all stay as they are.
     pub fn read(
         &self,
         nodes: usize,
+        search: &SearchSpec,
         mut warn: impl FnMut(String),
-    ) -> BTreeMap<ChainId, SavedChain> {
+    ) -> Result<BTreeMap<ChainId, SavedChain>, OtherVersion> {
         let mut chains = BTreeMap::new();
+        let mut damaged = Vec::new();
         for (id, path) in self.files() {
-            let read = fs::read(&path)
-                .map_err(|error| error.to_string())
-                .and_then(|bytes| decode_chain(&bytes, nodes).map_err(|error| error.to_string()));
-            match read {
+            let read = match fs::read(&path) {
+                Ok(bytes) => decode_chain(&bytes, nodes).map_err(ChainFault::from),
+                Err(error) => Err(ChainFault::Damage(error.to_string())),
+            };
+            let fits = read.and_then(|chain| match search.check_state(&chain) {
+                Err(error @ (UnfitState::Earlier { .. } | UnfitState::Newer { .. })) => {
+                    Err(ChainFault::OtherVersion(error.to_string()))
+                }
+                // A chain that does not fit for another reason starts anew.
+                _ => Ok(chain),
+            });
+            match fits {
                 Ok(chain) => {
                     chains.insert(id, chain);
                 }
-                Err(error) => warn(set_aside(&path, &error)),
+                Err(ChainFault::Damage(problem)) => damaged.push((path, problem)),
+                Err(ChainFault::OtherVersion(problem)) => {
+                    return Err(OtherVersion { path, problem });
+                }
             }
         }
-        chains
+        for (path, problem) in damaged {
+            warn(set_aside(&path, &problem));
+        }
+        Ok(chains)
     }
 
     /// Returns which chains there are.
@@ -124,7 +165,7 @@ impl ChainFolder {
     /// If the disk refuses; then the chain that was there before is still there.
     pub fn write(&self, chain: ChainId, snapshot: &Snapshot) -> io::Result<()> {
         failpoint::pass("worker-before-checkpoint");
-        write_whole(&self.path(chain), snapshot.bytes())?;
+        write_private(&self.path(chain), snapshot.bytes())?;
         failpoint::pass("worker-after-checkpoint");
         Ok(())
     }
@@ -171,6 +212,7 @@ impl ChainFolder {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rlbayes_common::files::HALF_WRITTEN;
     use rlbayes_common::search::Fields;
     use rlbayes_common::snapshot::encode_chain;
 
@@ -178,8 +220,19 @@ mod tests {
         vec![("seed".to_owned(), seed.to_owned())]
     }
 
+    fn search() -> SearchSpec {
+        SearchSpec::defaults()[0]
+    }
+
+    fn read(folder: &ChainFolder) -> Result<BTreeMap<ChainId, SavedChain>, OtherVersion> {
+        folder.read(3, &search(), |warning| panic!("{warning}"))
+    }
+
     fn chain(iterations: u64) -> SavedChain {
+        let kind = search().state_kind();
         SavedChain {
+            search: kind.search.into(),
+            version: kind.version,
             iterations,
             own: Fields::default().with_integers("some", [1, 2, 3]),
             ..SavedChain::default()
@@ -203,16 +256,16 @@ mod tests {
         assert!(
             matches!(elsewhere, Belongs::Elsewhere(difference) if difference.to_string().contains("seed"))
         );
-        let read = folder.read(3, |warning| panic!("{warning}"));
+        let found = read(&folder).unwrap();
         assert_eq!(
-            read.into_iter().collect::<Vec<_>>(),
+            found.into_iter().collect::<Vec<_>>(),
             [(ChainId(0), chain(0)), (ChainId(7), chain(7))]
         );
         folder.remove(ChainId(7)).unwrap();
         folder.remove(ChainId(7)).unwrap();
         assert_eq!(folder.ids(), [ChainId(0)]);
         folder.clear().unwrap();
-        assert!(folder.read(3, |warning| panic!("{warning}")).is_empty());
+        assert!(read(&folder).unwrap().is_empty());
     }
 
     #[test]
@@ -224,9 +277,37 @@ mod tests {
             let path = place.path().join("0.snap");
             fs::write(&path, &bytes[..length]).unwrap();
             let mut warnings = 0;
-            assert!(folder.read(3, |_| warnings += 1).is_empty());
+            assert!(
+                folder
+                    .read(3, &search(), |_| warnings += 1)
+                    .unwrap()
+                    .is_empty()
+            );
             assert_eq!(warnings, 1, "cut at {length}");
             assert!(!path.exists());
+        }
+    }
+
+    #[test]
+    fn a_chain_of_another_version_is_refused_and_nothing_is_set_aside() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = ChainFolder::open(place.path()).unwrap();
+        let whole = encode_chain(&chain(1));
+        let mut format = whole.clone();
+        format[12] += 1;
+        let newer = |version: u32| {
+            let chain = chain(1);
+            encode_chain(&SavedChain { version, ..chain })
+        };
+        let version = search().state_kind().version;
+        for bytes in [format, newer(version + 1), newer(version - 1)] {
+            fs::write(place.path().join("0.snap"), &whole).unwrap();
+            fs::write(place.path().join("1.snap"), b"damaged").unwrap();
+            fs::write(place.path().join("7.snap"), &bytes).unwrap();
+            let refused = read(&folder).unwrap_err().to_string();
+            assert!(refused.contains("7.snap"), "{refused}");
+            assert!(refused.contains("version of rlbayes"), "{refused}");
+            assert_eq!(folder.ids(), [0, 1, 7].map(ChainId), "all are still there");
         }
     }
 }

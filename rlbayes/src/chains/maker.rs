@@ -3,8 +3,23 @@
 use crate::machine::resident_bytes;
 use rlbayes_common::exchange::WorkerStatistics;
 use rlbayes_common::ids::{ChainId, Seed};
-use rlbayes_common::search::{Chain, Problem, SavedChain, SearchSpec, Seeds};
+use rlbayes_common::search::{
+    Chain, Evaluator, Problem, SavedChain, SearchSpec, Seeds, UnfitState,
+};
+use rlbayes_common::snapshot::{SnapshotError, decode_chain};
 use std::sync::Arc;
+use thiserror::Error;
+
+/// Why a chain's state is not taken.
+#[derive(Debug, Error)]
+pub enum WhyNot {
+    /// It can't be read.
+    #[error("the state of the chain can't be read: {0}")]
+    Unreadable(#[from] SnapshotError),
+    /// It can't be resumed.
+    #[error("the state of the chain does not fit this search: {0}")]
+    Unfit(#[from] UnfitState),
+}
 
 /// What chains are made from.
 #[derive(Clone, Debug)]
@@ -30,21 +45,55 @@ impl ChainMaker {
         chain
     }
 
+    /// Resumes a stored chain.
+    ///
+    /// # Errors
+    /// If the state does not fit this search.
+    pub fn resume(
+        &self,
+        id: ChainId,
+        saved: &SavedChain,
+        seeds: Option<Seeds>,
+    ) -> Result<Box<dyn Chain>, UnfitState> {
+        let mut chain = self.spec.resume(&self.problem, id, self.ladder, saved)?;
+        if let Some(seeds) = seeds {
+            chain.give_seeds(seeds);
+        }
+        Ok(chain)
+    }
+
     /// Resumes a stored chain; one that does not fit starts anew.
     #[must_use]
-    pub fn resume(&self, id: ChainId, saved: &SavedChain, seeds: Option<Seeds>) -> Box<dyn Chain> {
-        match self.spec.resume(&self.problem, id, self.ladder, saved) {
-            Ok(mut chain) => {
-                if let Some(seeds) = seeds {
-                    chain.give_seeds(seeds);
-                }
-                chain
-            }
-            Err(error) => {
+    pub fn resume_or_start(
+        &self,
+        id: ChainId,
+        saved: &SavedChain,
+        seeds: Option<Seeds>,
+    ) -> Box<dyn Chain> {
+        self.resume(id, saved, seeds.clone())
+            .unwrap_or_else(|error| {
                 tracing::warn!(chain = %id, %error, "the chain starts anew");
                 self.start(id, seeds)
+            })
+    }
+
+    /// Checks a chain's state that somebody brings as far as resuming it would: it is one of this
+    /// search and this table, and its best row has the score that it says.
+    ///
+    /// # Errors
+    /// If the state can't be read, or does not fit.
+    pub fn fits(&self, id: ChainId, state: &[u8]) -> Result<(), WhyNot> {
+        let saved = decode_chain(state, self.problem.nodes())?;
+        self.spec.resume(&self.problem, id, self.ladder, &saved)?;
+        if let Some(best) = &saved.best {
+            let unfit = || UnfitState::Field("best");
+            let dag = best.structure.to_dag().map_err(|_| unfit())?;
+            let score = Evaluator::new(Arc::clone(&self.problem)).structure(&dag);
+            if !self.problem.constraints().hold_for(&dag) || score != Ok(best.score) {
+                return Err(unfit().into());
             }
         }
+        Ok(())
     }
 
     /// Returns how the shared caches are doing.
@@ -60,3 +109,6 @@ impl ChainMaker {
         sum
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,7 +5,7 @@ mod maker;
 mod running_chain;
 mod threads;
 
-pub use chain_folder::{Belongs, ChainFolder};
-pub use maker::ChainMaker;
+pub use chain_folder::{Belongs, ChainFolder, OtherVersion};
+pub use maker::{ChainMaker, WhyNot};
 pub use running_chain::{RunningChain, SliceSettings};
 pub use threads::{ChainThreads, Ended, NotPosted, ReportSink};

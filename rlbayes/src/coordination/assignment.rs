@@ -3,8 +3,9 @@
 use super::chains::{ChainState, Held};
 use super::command::{Command, WorkerChange};
 use super::membership::{Entered, Move};
-use super::plan::{ChainCount, Snapshots};
+use super::plan::{ChainCount, SearchPlan, Snapshots};
 use super::replicates::Doing;
+use super::standing::Standing;
 use super::{LAST_REPORTS, MAX_CHAINS, Phase, STORE_PROGRESS_EVERY, State};
 use rlbayes_common::exchange::{ChainReport, ChainStatus, Exchange, Hello, Origin, Pace};
 use rlbayes_common::ids::{ChainId, WorkerId};
@@ -14,10 +15,14 @@ use std::time::Duration;
 
 impl State {
     pub(super) fn join(&mut self, now: Duration, mut hello: Hello, commands: &mut Vec<Command>) {
+        let mut standing = self.standing_of(&hello);
         if let Some(before) = hello
             .replaces
             .and_then(|incarnation| self.members.find(incarnation))
         {
+            if let Some(before) = self.members.get(before) {
+                standing = before.standing;
+            }
             self.end_worker(now, before, WorkerChange::Replaced, commands);
         }
         if let Some(before) = hello.replaces {
@@ -36,7 +41,21 @@ impl State {
             return;
         }
         self.members.stop_awaiting(hello.incarnation);
-        let Some((worker, entered)) = self.members.enter(now, self.plan.lease, hello) else {
+        if self.members.is_full()
+            && self.members.find(hello.incarnation).is_none()
+            && let Some(idle) = self.members.most_idle()
+        {
+            self.end_worker(now, idle, WorkerChange::Displaced, commands);
+        }
+        let SearchPlan {
+            lease,
+            chain_memory,
+            ..
+        } = self.plan;
+        let entered = self
+            .members
+            .enter(now, lease, hello, chain_memory, standing);
+        let Some((worker, entered)) = entered else {
             return;
         };
         let change = match entered {
@@ -49,8 +68,11 @@ impl State {
         }
         if let ChainCount::PerThread(each) = self.plan.chains {
             // After the loss of the coordinator's disk, workers know chains that it does not; accept
-            // no more than a worker can have been given.
-            let most = hello.threads.saturating_mul(each) as usize;
+            // no more than it would be given now.
+            let most = self.members.get(worker).map_or(0, |worker| {
+                let usual = worker.believed().saturating_mul(each as usize);
+                usual.min(worker.most_chains)
+            });
             for &chain in hello.chains.iter().take(most) {
                 if chain.0 < MAX_CHAINS {
                     self.chains.entry(chain).or_insert_with(|| ChainState {
@@ -63,6 +85,25 @@ impl State {
         let wanted: Vec<(WorkerId, ChainId)> =
             hello.chains.iter().map(|&chain| (worker, chain)).collect();
         self.rebalance(&wanted);
+        self.drop_empty_chains();
+    }
+
+    /// Returns what a process that joins has shown before: it comes back with chains that it has
+    /// counted for.
+    fn standing_of(&self, hello: &Hello) -> Standing {
+        let processes = || std::iter::once(hello.incarnation).chain(hello.replaces);
+        let known = |chain: &&ChainId| {
+            let counted = self.chains.get(*chain).map(|chain| &chain.counted);
+            counted.is_some_and(|counted| processes().any(|process| counted.knows_any_run(process)))
+        };
+        let known = hello.chains.iter().filter(known).count();
+        let each = match self.plan.chains {
+            ChainCount::Fixed(_) => 1,
+            ChainCount::PerThread(each) => each.max(1) as usize,
+        };
+        let mut standing = Standing::ON_TRIAL;
+        standing.vouch(u32::try_from(known.div_ceil(each)).unwrap_or(u32::MAX));
+        standing
     }
 
     pub(super) fn leave(&mut self, now: Duration, exchange: Exchange, commands: &mut Vec<Command>) {
@@ -79,7 +120,9 @@ impl State {
         if self.plan.pace == Pace::Lockstep {
             // Not a report of the round: the chains' present states, for resuming the search.
             for report in exchange.reports {
-                self.keep_last_state(report, commands);
+                if takes_part && self.holds(worker, report.chain) {
+                    self.keep_last_state(report, commands);
+                }
             }
         } else {
             let known = takes_part.then_some(worker);
@@ -87,6 +130,7 @@ impl State {
         }
         if takes_part {
             self.end_worker(now, worker, WorkerChange::Left, commands);
+            self.drop_empty_chains();
             self.rebalance(&[]);
         }
     }
@@ -119,11 +163,13 @@ impl State {
             self.end_worker(now, worker, WorkerChange::Lost, commands);
         }
         if !overdue.is_empty() {
+            self.drop_empty_chains();
             self.rebalance(&[]);
         }
         if now.saturating_sub(self.reported_since) >= self.plan.lease {
             self.reported_since = now;
             self.repeat_orders();
+            self.take_from_silent(now);
         }
         if self.is_running()
             && let Some(reason @ (StoppedBy::Time | StoppedBy::CpuTime | StoppedBy::Stagnation)) =
@@ -188,10 +234,20 @@ impl State {
         if change == WorkerChange::Lost {
             self.members.note_lost(worker);
         }
+        // The same worker after a restart goes on with its trial.
+        if change != WorkerChange::Replaced {
+            self.note_end_of_trial(now, worker);
+        }
         self.members.end(worker);
+        // That a free-running chain is done is what its worker says: who runs it next finds out soon.
+        let is_open = self.is_running() && self.plan.pace == Pace::Free;
+        let is_open = is_open && self.doing == Doing::Search;
         for chain in self.chains.values_mut() {
             if chain.is_held_by(worker) {
                 chain.held = None;
+                if is_open {
+                    chain.status = ChainStatus::Running;
+                }
             }
         }
         self.pending_orders.retain(|&(by, _)| by != worker);
@@ -256,14 +312,31 @@ impl State {
                 self.chains.insert(chain, ChainState::new());
             }
             let origin = self.draw_origin(chain);
-            if let Some(state) = self.chains.get_mut(&chain) {
-                state.started = true;
-                if let Some(before) = state.held.replace(Held { by: to, origin }) {
-                    self.pending_orders.remove(&(before.by, chain));
-                }
-                self.pending_orders.insert((to, chain));
-            }
+            self.give(chain, to, origin);
         }
+    }
+
+    /// Makes a worker the holder of a chain.
+    pub(super) fn give(&mut self, chain: ChainId, to: WorkerId, origin: Origin) {
+        let (Some(state), Some(worker)) = (self.chains.get_mut(&chain), self.members.get(to))
+        else {
+            return;
+        };
+        let held = Held {
+            by: to,
+            origin,
+            since: self.now,
+            has_reported: false,
+        };
+        state.started = true;
+        state.note_holder(worker.incarnation);
+        if let Some(worker) = self.members.get_mut(to) {
+            worker.standing.note_chain(self.now);
+        }
+        if let Some(before) = state.held.replace(held) {
+            self.pending_orders.remove(&(before.by, chain));
+        }
+        self.pending_orders.insert((to, chain));
     }
 
     /// Repeats the orders of chains that their workers have not reported on for long. A late report

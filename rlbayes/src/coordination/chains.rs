@@ -1,9 +1,15 @@
 //! What the coordinator knows of each chain: its work, the worker that runs it, its last answer.
 
-use rlbayes_common::exchange::{Answer, ChainCounters, ChainStatus, Origin, Snapshot, StoredChain};
+use rlbayes_common::exchange::{
+    Answer, ChainCounters, ChainStatus, Origin, RunSequence, Snapshot, StoredChain,
+};
 use rlbayes_common::ids::{Incarnation, WorkerId};
 use rlbayes_common::search::Seeds;
 use std::collections::VecDeque;
+use std::time::Duration;
+
+/// In how many runs of a chain a worker process is looked for.
+const RUNS: u64 = 16;
 
 /// A chain of the search.
 #[derive(Clone, Debug)]
@@ -15,6 +21,10 @@ pub(super) struct ChainState {
     /// Whether it was ever assigned to a worker.
     pub(super) started: bool,
     pub(super) held: Option<Held>,
+    /// The worker processes that it was given to last, oldest first.
+    pub(super) holders: VecDeque<Incarnation>,
+    /// How long its worker took for its last report.
+    pub(super) took: Option<Duration>,
     /// The last answer, for reports that are repeated.
     pub(super) answered: Option<Answered>,
     /// Lockstep: the state at the last barrier.
@@ -29,6 +39,10 @@ pub(super) struct Held {
     pub(super) by: WorkerId,
     /// Where the worker begins.
     pub(super) origin: Origin,
+    /// When it was given the chain, last reported on it, or was last answered.
+    pub(super) since: Duration,
+    /// Whether it has reported on the chain.
+    pub(super) has_reported: bool,
 }
 
 /// How a report was answered.
@@ -91,6 +105,12 @@ impl Counted {
             .any(|(known, _)| *known == incarnation)
     }
 
+    /// Returns whether a worker process has counted before, in one of its first runs of the chain.
+    pub(super) fn knows_any_run(&self, incarnation: Incarnation) -> bool {
+        let mut runs = (0..RUNS).map(RunSequence::first);
+        runs.any(|first| self.knows(RunSequence::of(first).counted_as(incarnation)))
+    }
+
     /// Notes that a worker process is part of the sum and has no counters of its own any more.
     pub(super) fn retire(&mut self, incarnation: Incarnation) {
         if self.retired.len() == Self::RETIRED {
@@ -125,6 +145,9 @@ fn raise(known: &mut ChainCounters, to: ChainCounters) -> ChainCounters {
 }
 
 impl ChainState {
+    /// How many worker processes that had a chain are remembered, so that their late reports count.
+    const HOLDERS: usize = 8;
+
     /// A chain that has not been run yet.
     pub(super) fn new() -> Self {
         Self {
@@ -133,6 +156,8 @@ impl ChainState {
             reseeds: 0,
             started: false,
             held: None,
+            holders: VecDeque::new(),
+            took: None,
             answered: None,
             snapshot: None,
             owed: None,
@@ -167,8 +192,11 @@ impl ChainState {
 
     /// Makes an order that its worker may still get begin at the end of the round that is now over:
     /// another worker may have reported in its place.
-    pub(super) fn renew_origin(&mut self) {
+    pub(super) fn renew_origin(&mut self, now: Duration) {
         let barrier = self.barrier();
+        if let Some(held) = &mut self.held {
+            held.since = now;
+        }
         if let (Some(held), Some(barrier)) = (&mut self.held, barrier) {
             held.origin = barrier;
         }
@@ -180,6 +208,20 @@ impl ChainState {
             digest: self.snapshot.as_ref()?.digest(),
             seeds: self.owed.clone(),
         })
+    }
+
+    /// Notes that it is given to a worker process.
+    pub(super) fn note_holder(&mut self, incarnation: Incarnation) {
+        self.holders.retain(|&known| known != incarnation);
+        if self.holders.len() == Self::HOLDERS {
+            self.holders.pop_front();
+        }
+        self.holders.push_back(incarnation);
+    }
+
+    /// Returns whether it was given to a worker process lately.
+    pub(super) fn was_held_by(&self, incarnation: Incarnation) -> bool {
+        self.holders.contains(&incarnation)
     }
 
     /// Returns whether a worker runs it.

@@ -46,4 +46,6 @@ pub enum WorkerChange {
     Lost,
     /// The same worker was restarted.
     Replaced,
+    /// It never reported on a chain, and its place was given to another.
+    Displaced,
 }

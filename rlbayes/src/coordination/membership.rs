@@ -1,7 +1,8 @@
 //! The members: workers with leases, and which of them runs which chain. Nothing here is stored:
 //! after a restart workers join again and name the chains that they run.
 
-use super::plan::ChainCount;
+use super::plan::{ChainCount, ChainMemory};
+use super::standing::{Standing, Trials};
 use rlbayes_common::exchange::{Hello, WorkerStatistics};
 use rlbayes_common::ids::{ChainId, Incarnation, WorkerId};
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,6 +24,7 @@ pub(super) struct Membership {
     last_id: u64,
     /// Workers that were lost and may rejoin.
     lost: BTreeSet<Incarnation>,
+    pub(super) trials: Trials,
 }
 
 /// A worker process.
@@ -31,10 +33,15 @@ pub(super) struct Worker {
     pub(super) incarnation: Incarnation,
     pub(super) host: String,
     pub(super) threads: u32,
+    /// How many chains fit into its memory.
+    pub(super) most_chains: usize,
     pub(super) program_version: String,
     pub(super) alive_until: Duration,
     pub(super) is_alive: bool,
     pub(super) last_exchange: Duration,
+    /// When it last reported on a chain that it held.
+    pub(super) last_report: Duration,
+    pub(super) standing: Standing,
     pub(super) statistics: WorkerStatistics,
     evaluations: u64,
     rated_at: Duration,
@@ -50,36 +57,45 @@ pub(super) struct Move {
 }
 
 impl Membership {
-    /// Makes a worker a member, or finds it again by its incarnation; none if there are too many.
+    /// Makes a worker a member with a standing, or finds it again by its incarnation, with that of
+    /// before; none if there are too many.
     pub(super) fn enter(
         &mut self,
         now: Duration,
         lease: Duration,
         hello: &Hello,
+        chain_memory: ChainMemory,
+        standing: Standing,
     ) -> Option<(WorkerId, Entered)> {
         let known = self
             .workers
             .iter()
             .find(|(_, worker)| worker.incarnation == hello.incarnation)
             .map(|(&id, _)| id);
-        if known.is_none() && self.alive().count() >= MAX_WORKERS {
+        if known.is_none() && self.is_full() {
             return None;
         }
         let id = known.unwrap_or_else(|| {
             self.last_id += 1;
             WorkerId(self.last_id)
         });
-        let evaluations = self.workers.get(&id).map_or(0, |before| before.evaluations);
+        let fitting = hello.memory.map(|bytes| chain_memory.most_chains(bytes));
+        let before = self.workers.get(&id);
+        let evaluations = before.map_or(0, |before| before.evaluations);
+        let standing = before.map_or(standing, |before| before.standing);
         self.workers.insert(
             id,
             Worker {
                 incarnation: hello.incarnation,
                 host: hello.host.clone(),
                 threads: hello.threads.max(1),
+                most_chains: fitting.map_or(usize::MAX, |chains| chains as usize),
                 program_version: hello.program_version.clone(),
                 alive_until: now + lease,
                 is_alive: true,
                 last_exchange: now,
+                last_report: now,
+                standing,
                 statistics: WorkerStatistics::default(),
                 evaluations,
                 rated_at: now,
@@ -128,6 +144,42 @@ impl Membership {
                 worker.rated_evaluations = worker.evaluations;
             }
         }
+    }
+
+    /// Returns whether there is no place for another member.
+    pub(super) fn is_full(&self) -> bool {
+        self.alive().count() >= MAX_WORKERS
+    }
+
+    /// Returns the member that a newcomer may take the place of: of those that have never reported on
+    /// a chain, the one that has been silent longest.
+    pub(super) fn most_idle(&self) -> Option<WorkerId> {
+        self.alive()
+            .filter(|(_, worker)| !worker.standing.has_reported)
+            .min_by_key(|(_, worker)| worker.last_exchange)
+            .map(|(id, _)| id)
+    }
+
+    /// Notes that a member has reported on a chain that it holds.
+    pub(super) fn note_report(&mut self, now: Duration, id: WorkerId) {
+        if let Some(worker) = self.workers.get_mut(&id) {
+            worker.last_report = now;
+            worker.standing.has_reported = true;
+        }
+    }
+
+    /// Returns a worker, member or not, to be changed.
+    pub(super) fn get_mut(&mut self, id: WorkerId) -> Option<&mut Worker> {
+        self.workers.get_mut(&id)
+    }
+
+    /// Ends the pauses that are over; returns whether there were some.
+    pub(super) fn end_waits(&mut self, now: Duration) -> bool {
+        let mut any = self.trials.end_pause(now);
+        for worker in self.workers.values_mut().filter(|worker| worker.is_alive) {
+            any |= worker.standing.end_wait(now);
+        }
+        any
     }
 
     /// Ends a worker's membership.
@@ -190,10 +242,9 @@ impl Membership {
             .is_some_and(|worker| worker.is_alive && worker.incarnation == incarnation)
     }
 
-    /// Returns whether a process is a member, or was one and is still remembered.
-    pub(super) fn has_joined(&self, incarnation: Incarnation) -> bool {
-        self.all()
-            .any(|(_, worker)| worker.incarnation == incarnation)
+    /// Returns a worker, member or not.
+    pub(super) fn get(&self, id: WorkerId) -> Option<&Worker> {
+        self.workers.get(&id)
     }
 
     /// Finds a member by its incarnation.
@@ -251,36 +302,6 @@ impl Membership {
         moves.retain(|step| holders.get(&step.chain).copied().flatten() != Some(step.to));
         moves
     }
-
-    /// Returns how many chains each worker should run.
-    fn shares(&self, count: ChainCount, chains: usize) -> BTreeMap<WorkerId, usize> {
-        let alive: Vec<(WorkerId, usize)> = self
-            .alive()
-            .map(|(id, worker)| (id, worker.threads as usize))
-            .collect();
-        match count {
-            ChainCount::PerThread(each) => alive
-                .into_iter()
-                .map(|(id, threads)| (id, threads * each as usize))
-                .collect(),
-            ChainCount::Fixed(_) => {
-                let threads: usize = alive.iter().map(|(_, threads)| threads).sum();
-                let mut shares: BTreeMap<WorkerId, usize> = alive
-                    .iter()
-                    .map(|&(id, own)| (id, chains * own / threads.max(1)))
-                    .collect();
-                // What does not divide evenly goes to the first workers.
-                let mut left = chains - shares.values().sum::<usize>();
-                for share in shares.values_mut() {
-                    if left > 0 {
-                        *share += 1;
-                        left -= 1;
-                    }
-                }
-                shares
-            }
-        }
-    }
 }
 
 /// Whether a worker is new.
@@ -293,6 +314,24 @@ pub(super) enum Entered {
 }
 
 impl Worker {
+    /// Returns how many threads it may have chains for now.
+    pub(super) fn believed(&self) -> usize {
+        match self.standing.waits() {
+            true => 0,
+            false => self.allowed_threads(),
+        }
+    }
+
+    /// Returns how many of its threads are believed, also while it is to be given nothing.
+    pub(super) fn allowed_threads(&self) -> usize {
+        self.standing.believed(self.threads) as usize
+    }
+
+    /// Returns whether it is on trial now.
+    pub(super) fn is_tried(&self) -> bool {
+        !self.standing.is_shown() && !self.standing.waits()
+    }
+
     /// Returns recent evaluations per second.
     pub(super) fn rate(&self) -> f64 {
         if self.is_alive { self.rate } else { 0.0 }
@@ -305,6 +344,11 @@ mod tests {
     use rlbayes_common::exchange::Work;
 
     const LEASE: Duration = Duration::from_secs(10);
+    const MEMORY: ChainMemory = ChainMemory {
+        fixed: 20,
+        caches: 10,
+        per_chain: 10,
+    };
 
     fn hello(incarnation: u64, threads: u32) -> Hello {
         Hello {
@@ -312,6 +356,7 @@ mod tests {
             replaces: None,
             host: "here".into(),
             threads,
+            memory: None,
             program_version: "1".into(),
             chains: Vec::new(),
             search: None,
@@ -323,7 +368,10 @@ mod tests {
         let mut members = Membership::default();
         for (at, &threads) in threads.iter().enumerate() {
             let hello = hello(at as u64 + 1, threads);
-            members.enter(Duration::ZERO, LEASE, &hello).unwrap();
+            let mut standing = Standing::ON_TRIAL;
+            standing.vouch(threads);
+            let entered = members.enter(Duration::ZERO, LEASE, &hello, MEMORY, standing);
+            entered.unwrap();
         }
         members
     }
@@ -418,11 +466,36 @@ mod tests {
     }
 
     #[test]
+    fn one_chain_does_without_caches_and_less_than_that_holds_none() {
+        let fitting = [29, 30, 49, 50].map(|memory| MEMORY.most_chains(memory));
+        assert_eq!(fitting, [0, 1, 1, 2]);
+    }
+
+    #[test]
+    fn chains_that_fit_nowhere_go_nowhere() {
+        let mut members = Membership::default();
+        for (number, threads, memory) in [(1, 2, 59), (2, 1, 49)] {
+            let hello = Hello {
+                memory: Some(memory),
+                ..hello(number, threads)
+            };
+            let mut standing = Standing::ON_TRIAL;
+            standing.vouch(threads);
+            let entered = members.enter(Duration::ZERO, LEASE, &hello, MEMORY, standing);
+            entered.unwrap();
+        }
+        let fixed = ChainCount::Fixed(9);
+        let moves = moves_of(&members, fixed, &[None; 9], &[(1, 0), (1, 1), (1, 2)]);
+        assert_eq!(moves, [(0, 1), (1, 1), (2, 2)]);
+    }
+
+    #[test]
     fn the_memory_of_workers_that_went_is_bounded() {
         let mut members = Membership::default();
         for incarnation in 1..500 {
             let hello = hello(incarnation, 1);
-            let (id, _) = members.enter(Duration::ZERO, LEASE, &hello).unwrap();
+            let entered = members.enter(Duration::ZERO, LEASE, &hello, MEMORY, Standing::ON_TRIAL);
+            let (id, _) = entered.unwrap();
             members.end(id);
         }
         assert_eq!(members.all().count(), REMEMBERED);

@@ -13,6 +13,9 @@ mod replicates;
 mod replies;
 mod reports;
 mod rounds;
+mod shares;
+mod silence;
+mod standing;
 #[cfg(test)]
 mod tests;
 mod view;
@@ -20,7 +23,7 @@ mod view;
 pub use command::{Command, WorkerChange};
 pub use event::Event;
 pub use membership::{MAX_CHAINS, MAX_WORKERS};
-pub use plan::{ChainCount, Cooperation, SearchPlan, Snapshots};
+pub use plan::{ChainCount, ChainMemory, Cooperation, SearchPlan, Snapshots};
 pub use replicates::MAX_CLUSTER_REPLICATES;
 pub use rlbayes_common::exchange::Pace;
 pub use view::{CurvePoint, ReplicateView, Stage, View, WorkerView};
@@ -94,6 +97,9 @@ pub struct Progress {
     pub retired: Vec<(ChainId, Incarnation)>,
     /// Rows sent to chains.
     pub seeds_sent: u64,
+    /// The limits that the search had, on evaluations and on iterations: a chain that has used up its
+    /// share continues only where they were raised since.
+    pub limits: [Option<u64>; 2],
     /// Why the search ended, if it did.
     pub stopped_by: Option<StoppedBy>,
 }
@@ -110,6 +116,9 @@ pub enum Refusal {
     /// There is no such chain.
     #[error("there is no chain {0}")]
     UnknownChain(ChainId),
+    /// Another worker runs the chain.
+    #[error("another worker runs chain {0}")]
+    NotItsChain(ChainId),
 }
 
 /// Where a search is between its start and its end.
@@ -150,6 +159,8 @@ pub struct State {
     pool: Pool,
     chains: BTreeMap<ChainId, ChainState>,
     members: Membership,
+    /// The time of the event that is applied.
+    now: Duration,
     /// Orders that a worker has not reported on yet; they are repeated until it does.
     pending_orders: BTreeSet<(WorkerId, ChainId)>,
     /// Chains that were reported on since a time, and that time.
@@ -196,6 +207,7 @@ impl State {
                 .map(|chain| (ChainId(chain), ChainState::new()))
                 .collect(),
             members: Membership::default(),
+            now: Duration::ZERO,
             pending_orders: BTreeSet::new(),
             reported: BTreeSet::new(),
             reported_since: Duration::ZERO,
@@ -222,6 +234,7 @@ impl State {
     /// Applies an event at a time of the coordinator's own clock, and returns what to do.
     pub fn apply(&mut self, now: Duration, event: Event) -> Vec<Command> {
         let mut commands = Vec::new();
+        self.now = now;
         match event {
             Event::Join(hello) => self.join(now, hello, &mut commands),
             Event::Exchange(exchange) | Event::Leave(exchange)

@@ -27,6 +27,35 @@ pub struct SearchPlan {
     pub lease: Duration,
     /// How many replicates follow the search.
     pub replicates: u32,
+    /// What its chains take of a worker's memory.
+    pub chain_memory: ChainMemory,
+}
+
+/// What the chains of a search take of the memory of the process that runs them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ChainMemory {
+    /// Bytes of the process, whatever the number of its chains: the program and the table.
+    pub fixed: u64,
+    /// Bytes of caches that are of use. A single chain does with less.
+    pub caches: u64,
+    /// Bytes of each chain.
+    pub per_chain: u64,
+}
+
+impl ChainMemory {
+    /// Returns how many chains fit into a memory.
+    #[must_use]
+    pub fn most_chains(&self, memory: u64) -> u32 {
+        let left = memory.saturating_sub(self.fixed + self.caches);
+        let beside_caches = u32::try_from(left / self.per_chain.max(1)).unwrap_or(u32::MAX);
+        beside_caches.max(u32::from(memory >= self.least()))
+    }
+
+    /// Returns the least memory of a process with one chain.
+    #[must_use]
+    pub fn least(&self) -> u64 {
+        self.fixed + self.per_chain
+    }
 }
 
 /// How many chains a search has; they belong to the search, never to a worker.

@@ -98,9 +98,23 @@ impl State {
                 since: Duration::ZERO,
             };
         } else {
-            // Limits may have been raised: chains that had used theirs up continue.
+            // Limits may have been raised: chains that had used theirs up continue. Others would make
+            // the steps that cost nothing and that they would never have come to.
+            let [evaluations, iterations] = progress.limits;
+            let was_raised = |now: Option<u64>, then: Option<u64>| match (now, then) {
+                (Some(now), Some(then)) => now > then,
+                _ => true,
+            };
+            let budget = &state.plan.budget;
+            let goes_on = |status| match status {
+                ChainStatus::Running => true,
+                ChainStatus::Exhausted => false,
+                ChainStatus::OutOfEvaluations => was_raised(budget.evaluations, evaluations),
+                ChainStatus::OutOfIterations => was_raised(budget.iterations, iterations),
+            };
+            let none = !state.chains.values().any(|chain| goes_on(chain.status));
             for chain in state.chains.values_mut() {
-                if chain.status != ChainStatus::Exhausted {
+                if goes_on(chain.status) || none && chain.status != ChainStatus::Exhausted {
                     chain.status = ChainStatus::Running;
                 }
             }
@@ -177,6 +191,7 @@ impl State {
             incarnations,
             retired,
             seeds_sent: self.seeds_sent,
+            limits: [self.plan.budget.evaluations, self.plan.budget.iterations],
             stopped_by: self.stopped_by().or(self.doing.search_ended_by()),
         }
     }

@@ -5,7 +5,7 @@
 //! Their number is the chain's number, and their outcome depends on that alone. So it does not matter
 //! who runs one, or that two workers do.
 
-use super::chains::{Answered, ChainState, Held};
+use super::chains::{Answered, ChainState};
 use super::command::Command;
 use super::plan::{ChainCount, Cooperation, Snapshots};
 use super::view::ReplicateView;
@@ -37,6 +37,8 @@ pub(super) enum Doing {
         ended_by: StoppedBy,
         /// How many chains it had.
         chains: usize,
+        /// Whether they waited for each other.
+        pace: Pace,
     },
 }
 
@@ -104,6 +106,7 @@ impl State {
         self.doing = Doing::Replicates {
             ended_by: reason,
             chains: self.chains.len(),
+            pace: self.plan.pace,
         };
         self.before = self.total;
         self.chains = (0..self.plan.replicates)
@@ -140,7 +143,15 @@ impl State {
         commands: &mut Vec<Command>,
     ) {
         self.exchanges += 1;
-        if exchange.work != Work::Search {
+        // A lockstep search has all rows of its rounds, and takes no others.
+        let takes_rows = matches!(
+            self.doing,
+            Doing::Replicates {
+                pace: Pace::Free,
+                ..
+            }
+        );
+        if exchange.work != Work::Search || !takes_rows {
             return;
         }
         for report in exchange.reports {
@@ -162,6 +173,10 @@ impl State {
             return;
         };
         let row = report.finds.into_iter().next().map(|(_, row)| row);
+        // The result of a replicate depends on its number alone, whoever brings it; what it took is
+        // believed of those that it was given to.
+        let by_holder = worker.is_some_and(|worker| chain.is_held_by(worker));
+        let counts = by_holder || chain.was_held_by(incarnation);
         if chain.status == ChainStatus::Running
             && report.status != ChainStatus::Running
             && let Some(EliteRow { structure, score }) = row
@@ -174,17 +189,31 @@ impl State {
                 finished,
             });
             self.replicates.insert(id.0, Arc::clone(&replicate));
-            self.before = self.before.plus(report.counters);
-            self.total = self.before;
+            if counts {
+                self.before = self.before.plus(report.counters);
+                self.total = self.before;
+            }
             commands.push(Command::StoreReplicate(id.0, replicate));
             commands.push(Command::StoreProgress);
-            if let Some(worker) = worker {
+            if let Some(worker) = worker.filter(|_| by_holder) {
                 self.members
                     .credit(now, worker, report.counters.evaluations);
             }
         }
         let is_done = chain.status != ChainStatus::Running;
-        let by_holder = worker.is_some_and(|worker| chain.is_held_by(worker));
+        if let Some(worker) = worker.filter(|_| by_holder) {
+            chain.took = chain.held.as_ref().map(|held| {
+                let begun = self
+                    .members
+                    .get(worker)
+                    .map_or(held.since, |it| it.last_report);
+                now.saturating_sub(begun.max(held.since))
+            });
+            self.members.note_report(now, worker);
+            if is_done && let Some(worker) = self.members.get_mut(worker) {
+                worker.standing.grow();
+            }
+        }
         if (is_done || by_holder)
             && let Some(held) = chain.held.take()
         {
@@ -225,14 +254,15 @@ impl State {
         for &(worker, chain) in wanted {
             if let Some(at) = free.iter().position(|&id| id == chain) {
                 free.remove(at);
-                self.give(chain, worker);
+                self.give(chain, worker, Origin::Start);
                 *held.entry(worker).or_default() += 1;
             }
         }
         let workers: Vec<(WorkerId, usize)> = self
             .members
             .alive()
-            .map(|(id, worker)| (id, worker.threads as usize))
+            .map(|(id, worker)| (id, worker.believed()))
+            .filter(|&(_, threads)| threads > 0)
             .collect();
         let threads: usize = workers.iter().map(|(_, threads)| threads).sum();
         for &(worker, own) in &workers {
@@ -241,7 +271,7 @@ impl State {
             while *has < fair.min(own.saturating_mul(AHEAD))
                 && let Some(chain) = free.pop_front()
             {
-                self.give(chain, worker);
+                self.give(chain, worker, Origin::Start);
                 *has += 1;
             }
         }
@@ -263,21 +293,10 @@ impl State {
                     chain.status == ChainStatus::Running && chain.is_held_by(from)
                 });
             if let Some((&chain, _)) = last {
-                self.pending_orders.remove(&(from, chain));
-                self.give(chain, idle);
+                self.give(chain, idle, Origin::Start);
                 *held.entry(from).or_default() -= 1;
                 *held.entry(idle).or_default() += 1;
             }
-        }
-    }
-
-    fn give(&mut self, chain: ChainId, to: WorkerId) {
-        if let Some(state) = self.chains.get_mut(&chain) {
-            state.held = Some(Held {
-                by: to,
-                origin: Origin::Start,
-            });
-            self.pending_orders.insert((to, chain));
         }
     }
 

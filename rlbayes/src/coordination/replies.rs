@@ -51,6 +51,26 @@ impl State {
         }
     }
 
+    /// Returns whether a worker runs a chain.
+    ///
+    /// # Errors
+    /// If it is not a member, there is no such chain, or another worker runs it.
+    pub fn check_holder(
+        &self,
+        worker: WorkerId,
+        incarnation: Incarnation,
+        chain: ChainId,
+    ) -> Result<(), Refusal> {
+        if !self.members.has(worker, incarnation) {
+            return Err(Refusal::UnknownWorker);
+        }
+        match self.chains.get(&chain) {
+            None => Err(Refusal::UnknownChain(chain)),
+            Some(state) if state.is_held_by(worker) => Ok(()),
+            Some(_) => Err(Refusal::NotItsChain(chain)),
+        }
+    }
+
     /// Returns the reply to an exchange that was applied, with the answers that are there.
     ///
     /// # Errors
@@ -75,7 +95,9 @@ impl State {
             answers,
             orders: self.orders(self.pending_for(worker)),
             lease: self.plan.lease,
-            stopped_by: self.stopped_by(),
+            // A round that the end came in is finished first, and whoever has no chain of it may be
+            // needed for one that is lost.
+            stopped_by: self.stopped_by().filter(|_| !self.has_work()),
             more_work: self.more_work(),
         })
     }
@@ -103,10 +125,15 @@ impl State {
             Some(last) if self.plan.pace == Pace::Free => Some(last.answer.clone()),
             Some(_) => Some(Answer::Revoke),
             None => {
-                let wrong_round =
-                    self.plan.pace == Pace::Lockstep && sequence != self.rounds.round().0;
+                // A chain that is done reports in no round any more.
+                let wrong_round = self.plan.pace == Pace::Lockstep
+                    && (sequence != self.rounds.round().0 || chain.status != ChainStatus::Running);
                 let reassigned = !chain.is_held_by(worker);
-                (wrong_round || reassigned).then_some(Answer::Revoke)
+                let is_over = self.plan.pace == Pace::Free && !self.is_running();
+                (wrong_round || reassigned).then_some(match is_over {
+                    true => Answer::Stop,
+                    false => Answer::Revoke,
+                })
             }
         }
     }

@@ -41,6 +41,13 @@ impl State {
         }
     }
 
+    /// Returns whether a member runs a chain.
+    pub(super) fn holds(&self, worker: WorkerId, chain: ChainId) -> bool {
+        self.chains
+            .get(&chain)
+            .is_some_and(|chain| chain.is_held_by(worker))
+    }
+
     pub(super) fn refuses_chain(&self, chain: ChainId) -> bool {
         !self.chains.contains_key(&chain)
             && (matches!(self.plan.chains, ChainCount::Fixed(_)) || chain.0 >= MAX_CHAINS)
@@ -55,7 +62,7 @@ impl State {
         report: ChainReport,
         commands: &mut Vec<Command>,
     ) {
-        if self.refuses_chain(report.chain) {
+        if self.refuses_chain(report.chain) || self.plan.pace == Pace::Lockstep {
             return;
         }
         self.merge_overall(now, report, commands);
@@ -78,6 +85,28 @@ impl State {
         self.note_record(now, before, commands);
     }
 
+    /// Returns whether the counters of all these reports count. Those of a process that this
+    /// coordinator has never met do not; neither do those for a search whose replicates are under way.
+    #[must_use]
+    pub fn counts(&self, exchange: &Exchange) -> bool {
+        let is_counted = |report: &ChainReport| {
+            let run = RunSequence::of(report.sequence).counted_as(exchange.incarnation);
+            self.believes(exchange.incarnation, report.chain, run)
+        };
+        // In lockstep a chain counts for itself, at the end of its round.
+        self.plan.pace == Pace::Lockstep
+            || exchange.reports.is_empty()
+            || (exchange.work == self.doing.work() && exchange.reports.iter().all(is_counted))
+    }
+
+    /// Rows are checked, whoever brings them. Counters are believed of those that run the chain or have
+    /// run it: a worker that was paused has done what it reports late.
+    fn believes(&self, incarnation: Incarnation, chain: ChainId, run: Incarnation) -> bool {
+        let has_run =
+            |chain: &ChainState| chain.counted.knows(run) || chain.was_held_by(incarnation);
+        self.chains.get(&chain).is_some_and(has_run)
+    }
+
     pub(super) fn take_free(
         &mut self,
         now: Duration,
@@ -87,31 +116,29 @@ impl State {
         commands: &mut Vec<Command>,
     ) {
         let id = report.chain;
-        let (sequence, status, wants_seeds) = (report.sequence, report.status, report.wants_seeds);
+        let (sequence, wants_seeds) = (report.sequence, report.wants_seeds);
+        let status = self.possible(report.status);
         let run = RunSequence::of(sequence).counted_as(incarnation);
-        // Rows are checked, whoever brings them; counters are believed of processes that joined: those
-        // that are remembered, and those that have counted before.
-        let knows = |chain: &ChainState| chain.counted.knows(run);
-        if worker.is_some()
-            || self.members.has_joined(incarnation)
-            || self.chains.get(&id).is_some_and(knows)
-        {
-            self.count(now, worker, Some(run), id, report.counters);
+        let holder = worker.filter(|&worker| self.holds(worker, id));
+        if self.believes(incarnation, id, run) {
+            self.count(now, holder, Some(run), id, report.counters);
         }
         self.merge(now, report, commands);
         self.check_budget(now, commands);
-        let Some(worker) = worker else {
+        // Whoever does not hold the chain is told so by its reply.
+        let Some(worker) = holder else {
             return;
         };
         let Some(chain) = self.chains.get_mut(&id) else {
             return;
         };
-        let is_holder = chain.is_held_by(worker);
-        if is_holder {
-            chain.status = status;
-            self.pending_orders.remove(&(worker, id));
-            self.reported.insert(id);
+        chain.status = status;
+        if self.note_report(now, worker, id) {
+            self.rebalance(&[]);
         }
+        let Some(chain) = self.chains.get(&id) else {
+            return;
+        };
         let repeated = chain
             .answered
             .as_ref()
@@ -119,10 +146,8 @@ impl State {
         if repeated && self.is_running() {
             return;
         }
-        let answer = if !self.is_running() || (is_holder && status != ChainStatus::Running) {
+        let answer = if !self.is_running() || status != ChainStatus::Running {
             Answer::Stop
-        } else if !is_holder {
-            Answer::Revoke
         } else {
             let seeds = if wants_seeds {
                 self.seeds_for(id)
@@ -146,8 +171,19 @@ impl State {
         {
             self.stop(now, reason, commands);
         }
-        if is_holder && status != ChainStatus::Running {
+        if status != ChainStatus::Running {
             self.rebalance_lost();
+        }
+    }
+
+    /// Returns what a worker can mean: nobody has used up a limit that there is not.
+    fn possible(&self, status: ChainStatus) -> ChainStatus {
+        let budget = &self.plan.budget;
+        match status {
+            status if self.doing != Doing::Search => status,
+            ChainStatus::OutOfEvaluations if budget.evaluations.is_none() => ChainStatus::Running,
+            ChainStatus::OutOfIterations if budget.iterations.is_none() => ChainStatus::Running,
+            status => status,
         }
     }
 
@@ -163,14 +199,22 @@ impl State {
             // The last round's answer is kept for reports that are repeated.
             return;
         }
+        // Everything that is promised to be the same depends on a round's reports: they are those of
+        // the workers that the chains were given to.
+        let Some(worker) = worker.filter(|&worker| self.holds(worker, id)) else {
+            return;
+        };
+        // A chain that is done reports in no round any more.
+        let is_done = |chain: &ChainState| chain.status != ChainStatus::Running;
+        if self.chains.get(&id).is_none_or(is_done) {
+            return;
+        }
         let lacks_state = self.plan.snapshots == Snapshots::EveryRound && report.snapshot.is_none();
         if lacks_state {
             return;
         }
-        if let Some(worker) = worker {
-            self.pending_orders.remove(&(worker, id));
-            self.reported.insert(id);
-        }
+        // More chains come with the next round.
+        self.note_report(now, worker, id);
         self.rounds.add(report);
         let running: Vec<ChainId> = self
             .chains
@@ -250,7 +294,7 @@ impl State {
             };
             if let Some(chain) = self.chains.get_mut(&id) {
                 chain.owed = seeds;
-                chain.renew_origin();
+                chain.renew_origin(now);
                 chain.answered = Some(Answered {
                     incarnation: None,
                     sequence,

@@ -9,6 +9,7 @@ use rlbayes_common::ids::{NodeIdx, Seed, WorkerId};
 use rlbayes_common::search::{Budget, Fields, SavedChain, Stagnation};
 use rlbayes_common::snapshot::encode_chain;
 
+mod members;
 mod replicates;
 
 const NODES: usize = 6;
@@ -36,6 +37,7 @@ fn plan(pace: Pace, budget: Budget) -> SearchPlan {
         },
         lease: LEASE,
         replicates: 0,
+        chain_memory: ChainMemory::default(),
     }
 }
 
@@ -49,6 +51,7 @@ fn hello(incarnation: u64) -> Hello {
         replaces: None,
         host: "here".into(),
         threads: 1,
+        memory: None,
         program_version: "1".into(),
         chains: Vec::new(),
         search: None,
@@ -215,6 +218,15 @@ fn a_lockstep_report_without_a_state_does_not_count() {
     assert_eq!(driven.state.round(), Round(0));
 }
 
+/// Returns which of the first workers holds a chain.
+fn holder(driven: &Driven, chain: u32, workers: usize) -> usize {
+    let holds = |at: &usize| {
+        let welcome = driven.state.welcome(Incarnation(*at as u64 + 1)).unwrap();
+        chains_of(&welcome.orders).contains(&chain)
+    };
+    (0..workers).find(holds).unwrap()
+}
+
 #[test]
 fn the_order_of_reports_and_who_sends_them_change_nothing() {
     let outcome = |order: [u32; 3], workers: usize| {
@@ -231,8 +243,18 @@ fn the_order_of_reports_and_who_sends_them_change_nothing() {
                     chain as usize + usize::try_from(round % 2).unwrap() + 1,
                 );
                 let finds = [(Found::Stalled, row(edge, score))];
-                let by = at % workers;
+                let by = holder(&driven, chain, workers);
+                let other = &joined[at % workers];
                 let report = report(chain, round, round * 100, &finds);
+                if other.worker != joined[by].worker {
+                    // Whoever does not hold the chain changes nothing.
+                    let by = (at % workers) as u64 + 1;
+                    let wrong = ChainReport {
+                        counters: ChainCounters::default(),
+                        ..report.clone()
+                    };
+                    let _ = driven.exchange(round, other, by, vec![wrong]);
+                }
                 let _ = driven.exchange(round, &joined[by], by as u64 + 1, vec![report]);
                 let stored = driven.commands.iter().filter(|command| {
                     matches!(
@@ -358,28 +380,22 @@ fn an_end_by_stagnation_outlives_a_record_that_came_after_it() {
 }
 
 #[test]
-fn a_chain_that_somebody_else_reported_begins_where_the_round_ended() {
+fn a_lockstep_chain_that_moved_is_reported_by_its_new_worker() {
     let mut driven = Driven::new(plan(Pace::Lockstep, Budget::default()));
     let first = driven.join(0, 1);
     let second = driven.join(0, 2);
-    assert!(!second.orders.is_empty());
-    // The first worker does not know yet that chains have moved, and finishes the round.
+    assert_eq!(chains_of(&second.orders), [2]);
+    // The first worker does not know yet that a chain has moved.
     let all = (0..3).map(|chain| report(chain, 0, 10, &[])).collect();
-    driven.exchange(1, &first, 1, all).unwrap();
-    assert_eq!(driven.state.round(), Round(1));
+    let reply = driven.exchange(1, &first, 1, all).unwrap();
+    let revoked = (ChainId(2), 0, Answer::Revoke);
+    assert_eq!(reply.answers, [revoked]);
+    assert_eq!(driven.state.round(), Round(0));
     let reply = driven.exchange(1, &second, 2, Vec::new()).unwrap();
-    assert_eq!(chains_of(&reply.orders), chains_of(&second.orders));
-    for order in &reply.orders {
-        let snapshot = driven.state.snapshot(order.chain).unwrap();
-        assert_eq!(order.sequence, 1);
-        assert_eq!(
-            order.origin,
-            Origin::Stored {
-                digest: snapshot.digest(),
-                seeds: None
-            }
-        );
-    }
+    assert_eq!(chains_of(&reply.orders), [2]);
+    let reports = vec![report(2, 0, 10, &[])];
+    driven.exchange(2, &second, 2, reports).unwrap();
+    assert_eq!(driven.state.round(), Round(1));
 }
 
 #[test]
@@ -876,10 +892,14 @@ fn a_lockstep_round_that_a_stop_came_in_is_finished_by_those_who_are_left() {
             }
         };
         let reply = driven.exchange(13, &first, 1, vec![]).unwrap();
-        assert_eq!(reply.stopped_by, Some(StoppedBy::Stop));
+        assert_eq!(
+            reply.stopped_by, None,
+            "it is needed until the round is over"
+        );
         assert!(chains_of(&reply.orders).contains(&2), "{goes:?}: {reply:?}");
         let rest = vec![report(1, 1, 20, &[]), report(2, 1, 20, &[])];
         let reply = driven.exchange(40, &first, 1, rest).unwrap();
+        assert_eq!(reply.stopped_by, Some(StoppedBy::Stop));
         assert!(
             reply
                 .answers
@@ -1049,7 +1069,9 @@ fn a_lost_workers_chains_are_run_by_one_whose_own_are_done() {
     };
     let mut driven = Driven::new(open);
     let first = driven.join(0, 1);
-    driven.join(0, 2);
+    let second = driven.join(0, 2);
+    let reports = [2, 3].map(|chain| report(chain, 0, 10, &best((0, 1), -5.0)));
+    driven.exchange(0, &second, 2, reports.to_vec()).unwrap();
     driven.exchange(9, &first, 1, vec![]).unwrap();
     driven.apply(11, Event::Tick);
     let done = |chain| ChainReport {

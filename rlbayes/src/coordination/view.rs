@@ -4,7 +4,7 @@ use super::State;
 use crate::bootstrap::Replicate;
 use rlbayes_common::elite::EliteRow;
 use rlbayes_common::exchange::{ChainCounters, WorkerStatistics};
-use rlbayes_common::ids::{Round, WorkerId};
+use rlbayes_common::ids::{Incarnation, Round, WorkerId};
 use rlbayes_common::score::LogScore;
 use rlbayes_common::search::StoppedBy;
 use std::collections::BTreeMap;
@@ -92,6 +92,8 @@ pub enum Stage {
 pub struct WorkerView {
     /// Its number.
     pub id: WorkerId,
+    /// Its process: known to the worker and its coordinator alone.
+    pub incarnation: Incarnation,
     /// Where it runs.
     pub host: String,
     /// Its threads.
@@ -108,6 +110,17 @@ pub struct WorkerView {
     pub statistics: WorkerStatistics,
     /// Its program's version.
     pub program_version: String,
+}
+
+impl View {
+    /// Returns whether a worker process is a member that runs chains; none: no such worker is known.
+    #[must_use]
+    pub fn runs_chains(&self, id: WorkerId, incarnation: Incarnation) -> Option<bool> {
+        let at = self.workers.binary_search_by_key(&id, |worker| worker.id);
+        let worker = self.workers.get(at.ok()?)?;
+        let is_it = worker.is_alive && worker.incarnation == incarnation;
+        Some(is_it && worker.chains > 0)
+    }
 }
 
 impl Stage {
@@ -171,6 +184,7 @@ impl State {
                 .all()
                 .map(|(id, worker)| WorkerView {
                     id,
+                    incarnation: worker.incarnation,
                     host: worker.host.clone(),
                     threads: worker.threads,
                     chains: held.get(&id).copied().unwrap_or(0),

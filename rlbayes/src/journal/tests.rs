@@ -79,6 +79,7 @@ fn batch() -> Batch {
             ],
             retired: vec![(ChainId(2), Incarnation(5)), (ChainId(2), Incarnation(3))],
             seeds_sent: 8,
+            limits: [Some(12), None],
             stopped_by: Some(StoppedBy::Target),
         }),
         replicates: Vec::new(),
@@ -303,4 +304,43 @@ fn processes_that_come_change_and_go_are_stored_as_they_are() {
         assert_eq!(stored.incarnations, incarnations);
         assert_eq!(stored.retired, retired);
     }
+}
+
+/// A damaged last write is dropped when the journal is opened after a kill, and that is told.
+#[test]
+fn a_journal_that_goes_back_to_the_write_before_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("journal");
+    let mut journal = Journal::open(&path).unwrap();
+    journal.begin(&settings()).unwrap();
+    journal.write(Keying::ByClass, &batch()).unwrap();
+    let mut later = batch();
+    if let Some(progress) = &mut later.progress {
+        progress.round = Round(5);
+    }
+    journal.write(Keying::ByClass, &later).unwrap();
+    // As a kill leaves it: not closed.
+    let bytes = std::fs::read(&path).unwrap();
+    drop(journal);
+
+    let copy = folder.path().join("copy");
+    let round_of = |bytes: &[u8]| {
+        std::fs::write(&copy, bytes).unwrap();
+        let mut journal = Journal::open(&copy).ok()?;
+        let loaded = journal.load(&settings(), 4, Keying::ByClass).ok()??;
+        Some((loaded.stored?.progress.round, journal.has_gone_back()))
+    };
+    assert_eq!(round_of(&bytes), Some((Round(5), false)));
+    let mut gone_back = 0;
+    for at in (0..bytes.len()).step_by(stride(997)) {
+        let mut damaged = bytes.clone();
+        damaged[at] ^= 1;
+        if let Some((round, told)) = round_of(&damaged)
+            && round != Round(5)
+        {
+            assert!(told, "byte {at}");
+            gone_back += 1;
+        }
+    }
+    assert!(gone_back > 0, "no damage hit the last write");
 }
