@@ -31,7 +31,7 @@ const BATCH: usize = 256;
 const TICK: Duration = Duration::from_millis(50);
 /// How long a lockstep exchange waits for its round's end before the worker has to ask again.
 const HOLD: Duration = Duration::from_secs(2);
-/// How often the view is updated, and its diversity.
+/// How often the view is updated while nothing but time changes, and its diversity.
 const VIEW_EVERY: Duration = Duration::from_millis(200);
 const DIVERSITY_EVERY: Duration = Duration::from_secs(1);
 /// How often rows that the pool has dropped are removed from the journal.
@@ -43,6 +43,11 @@ enum Request {
     Join(Hello, oneshot::Sender<Result<Welcome, AskError>>),
     Exchange(Exchange, oneshot::Sender<Result<Reply, AskError>>),
     Leave(Exchange, oneshot::Sender<Result<(), AskError>>),
+    CheckHolder(
+        (WorkerId, Incarnation),
+        ChainId,
+        oneshot::Sender<Result<(), AskError>>,
+    ),
     FetchChain(ChainId, oneshot::Sender<Option<Snapshot>>),
     Stop(StoppedBy, oneshot::Sender<Result<(), AskError>>),
 }
@@ -90,6 +95,19 @@ impl Handle {
     /// If what it brought could not be stored.
     pub async fn leave(&self, exchange: Exchange) -> Result<(), AskError> {
         self.ask(|reply| Request::Leave(exchange, reply)).await?
+    }
+
+    /// Checks whether a worker runs a chain.
+    ///
+    /// # Errors
+    /// If it does not, or the coordinator is ending.
+    pub async fn check_holder(
+        &self,
+        worker: (WorkerId, Incarnation),
+        chain: ChainId,
+    ) -> Result<(), AskError> {
+        self.ask(|reply| Request::CheckHolder(worker, chain, reply))
+            .await?
     }
 
     /// Returns a lockstep chain's stored state.
@@ -184,6 +202,12 @@ impl Figures {
             elapsed: state.elapsed(now),
         }
     }
+
+    /// Returns whether they tell of more work: time goes by without it.
+    fn tell_more_than(self, stored: Self) -> bool {
+        let elapsed = stored.elapsed;
+        Self { elapsed, ..self } != stored
+    }
 }
 
 /// An exchange whose round is not over.
@@ -201,6 +225,8 @@ enum Due {
     Exchange(Waiting),
     Refused(Refusal, oneshot::Sender<Result<Reply, AskError>>),
     Done(oneshot::Sender<Result<(), AskError>>),
+    /// Rows were taken, counters were not.
+    NotCounted(oneshot::Sender<Result<(), AskError>>),
 }
 
 /// How the loop ended.
@@ -296,7 +322,7 @@ impl<'a> EventLoop<'a> {
             ..Batch::default()
         };
         self.store(batch).await;
-        self.publish_view(now, true);
+        self.publish_view(now);
         Ended {
             elapsed: self.state.elapsed(now),
             state: self.state,
@@ -338,8 +364,16 @@ impl<'a> EventLoop<'a> {
                     commands.extend(self.apply(now, Event::Exchange(exchange)));
                 }
                 Request::Leave(exchange, reply) => {
+                    let counts = self.state.counts(&exchange);
                     commands.extend(self.apply(now, Event::Leave(exchange)));
-                    due.push(Due::Done(reply));
+                    due.push(match counts {
+                        true => Due::Done(reply),
+                        false => Due::NotCounted(reply),
+                    });
+                }
+                Request::CheckHolder((worker, incarnation), chain, reply) => {
+                    let checked = self.state.check_holder(worker, incarnation, chain);
+                    let _ = reply.send(checked.map_err(AskError::Refused));
                 }
                 Request::FetchChain(chain, reply) => {
                     // A caller that is gone needs no answer.
@@ -355,7 +389,10 @@ impl<'a> EventLoop<'a> {
             mut batch, records, ..
         } = self.dispatch(now, commands);
         let figures = Figures::of(&self.state, now);
-        if batch.progress.is_none() && self.must_store(now, figures) {
+        // Whoever is answered and then asks for the status sees what was acknowledged.
+        let is_news = !batch.is_empty() || self.unsaved || figures.tell_more_than(self.stored);
+        let shows = is_news || self.is_view_due(now);
+        if batch.progress.is_none() && shows && figures != self.stored {
             batch.progress = Some(self.state.progress(now));
         }
         let has_progress = batch.progress.is_some() || self.unsaved;
@@ -364,8 +401,9 @@ impl<'a> EventLoop<'a> {
             self.stored = figures;
         }
         failpoint::pass("coordinator-before-reply");
-        // Before the replies: the caller that stopped the search then sees it stopped.
-        self.publish_view(now, false);
+        if shows {
+            self.publish_view(now);
+        }
         self.reply(now, due);
         if !self.unsaved {
             for row in records {
@@ -375,15 +413,6 @@ impl<'a> EventLoop<'a> {
             }
         }
         self.observer.tick(&self.state, self.state.elapsed(now));
-    }
-
-    /// Returns whether replies or the next view would tell more than is on disk: counters are
-    /// acknowledged at once, and time is told as often as views are.
-    fn must_store(&self, now: Duration, figures: Figures) -> bool {
-        let with_time_of = |elapsed| Figures { elapsed, ..figures };
-        self.journal.is_some()
-            && (with_time_of(self.stored.elapsed) != self.stored
-                || (self.is_view_due(now) && figures != self.stored))
     }
 
     fn apply(&mut self, now: Duration, event: Event) -> Vec<Command> {
@@ -472,6 +501,10 @@ impl<'a> EventLoop<'a> {
                 (Due::Done(reply), refused) => {
                     let _ = reply.send(refused.clone().map_or(Ok(()), Err));
                 }
+                (Due::NotCounted(reply), refused) => {
+                    let unknown = AskError::Refused(Refusal::UnknownWorker);
+                    let _ = reply.send(Err(refused.clone().unwrap_or(unknown)));
+                }
                 (Due::Exchange(waiting), None) => self.waiting.push(waiting),
                 (Due::Exchange(waiting), Some(error)) => {
                     let _ = waiting.reply.send(Err(error.clone()));
@@ -504,10 +537,7 @@ impl<'a> EventLoop<'a> {
     }
 
     /// Publishes the view: never more than is on disk.
-    fn publish_view(&mut self, now: Duration, at_once: bool) {
-        if !(self.is_view_due(now) || at_once) {
-            return;
-        }
+    fn publish_view(&mut self, now: Duration) {
         let stops = self.stop_is_news();
         self.viewed_at = now;
         if self.unsaved {
@@ -517,7 +547,8 @@ impl<'a> EventLoop<'a> {
             return;
         }
         self.stop_published |= stops;
-        if at_once || now.saturating_sub(self.diversity.0) >= DIVERSITY_EVERY {
+        let is_over = self.state.is_finished();
+        if is_over || now.saturating_sub(self.diversity.0) >= DIVERSITY_EVERY {
             self.diversity = (now, self.state.pool().diversity());
         }
         let view = Arc::new(self.state.view(now, Some(self.diversity.1)));

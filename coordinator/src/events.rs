@@ -4,6 +4,7 @@
 //! fewer events, and one that never reads holds three at most. A stream ends after a while; a page
 //! asks again.
 
+use crate::budget::Hold;
 use crate::service::Service;
 use crate::status::to_json;
 use axum::body::Body;
@@ -13,15 +14,15 @@ use bytes::Bytes;
 use rlbayes_proto::v1;
 use serde_json::{Value, json};
 use std::convert::Infallible;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tokio_stream::StreamExt;
 use tokio_stream::wrappers::ReceiverStream;
 
-/// Streams at a time; further pages are told to wait.
-pub(crate) const STREAMS: usize = 16;
+/// Streams at a time, half of them for one address; further pages are told to wait.
+pub(crate) const STREAMS: usize = 32;
 /// How long a stream lasts.
 const LIFE: Duration = Duration::from_secs(30);
 /// Shortest and longest time between two events.
@@ -30,9 +31,9 @@ const AT_LEAST_EVERY: Duration = Duration::from_secs(5);
 /// Workers that are sent to a page.
 const MOST_WORKERS: usize = 500;
 
-/// Sends the status until the stream's time is over.
-pub(crate) async fn stream(service: Service, streams: Arc<Semaphore>) -> Response {
-    let Ok(place) = streams.try_acquire_owned() else {
+/// Sends the status until the stream's time is over; `place` counts the streams of a peer.
+pub(crate) async fn stream(service: Service, mut place: Hold) -> Response {
+    if !place.grow(1) {
         let why = "too many pages are open; this one tries again\n";
         return (StatusCode::SERVICE_UNAVAILABLE, why).into_response();
     };

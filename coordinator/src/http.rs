@@ -1,20 +1,23 @@
 //! The read-only HTTP port: the live page, metrics for Prometheus, the status as JSON, the result in
-//! every format, and a health check. It can require the same token as the gRPC port; then only the
-//! page's shell and the health check are served without it. Connections are limited in number and
-//! lifetime.
+//! every format, and a health check. It can require a token that allows reading, as the gRPC port
+//! does; then only the page's shell and the health check are served without it. It can have TLS.
+//! Connections are limited in number and lifetime, and every new one gets a place.
 
+use crate::access::{Access, Role};
+use crate::budget::{Budget, Payer};
+use crate::connections::Place;
 use crate::guard;
 use crate::metrics::{self, DiskSpace, to_openmetrics};
+use crate::peer::Peer;
 use crate::service::Service;
 use crate::status::to_json;
-use crate::token::Token;
 use crate::{events, page};
-use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use axum::{Extension, Router};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use hyper_util::service::TowerToHyperService;
@@ -24,14 +27,19 @@ use std::path::PathBuf;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
+use thiserror::Error;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::rustls::pki_types::pem::{self, PemObject};
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_stream::StreamExt;
 
-/// Maximum number of connections at a time; further ones wait.
-const CONNECTIONS: usize = 64;
+/// Maximum number of connections at a time.
+const CONNECTIONS: usize = 256;
 /// Lifetime of a connection, and the time it then has left for its last answer: longer than a stream
 /// of events lasts.
 const LIFE: Duration = Duration::from_secs(60);
@@ -39,18 +47,46 @@ const LAST_ANSWER: Duration = Duration::from_secs(35);
 /// Maximum size of a request's head.
 const MAX_HEAD_BYTES: usize = 16 << 10;
 
+/// Why the certificate of the port can't be used.
+#[derive(Debug, Error)]
+pub enum TlsError {
+    /// It is not a certificate and its key.
+    #[error("the certificate or its key cannot be read: {0}")]
+    Pem(#[from] pem::Error),
+    /// They do not fit.
+    #[error("the certificate cannot be used: {0}")]
+    Unusable(#[from] tokio_rustls::rustls::Error),
+}
+
+/// Prepares TLS from a certificate and its key, in PEM.
+///
+/// # Errors
+/// If they are broken or do not fit each other.
+pub fn tls(certificate: &[u8], key: &[u8]) -> Result<Arc<ServerConfig>, TlsError> {
+    let chain = CertificateDer::pem_slice_iter(certificate).collect::<Result<Vec<_>, _>>()?;
+    let key = PrivateKeyDer::from_pem_slice(key)?;
+    let provider = Arc::new(tokio_rustls::rustls::crypto::ring::default_provider());
+    let mut config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()?
+        .with_no_client_auth()
+        .with_single_cert(chain, key)?;
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(Arc::new(config))
+}
+
 /// Serves until `shutdown` resolves; `grpc` is the port of the service, for those who ask here
 /// instead, and `state` the folder whose disk is watched.
 pub async fn serve(
     listener: TcpListener,
     service: Service,
-    token: Token,
+    access: Access,
+    tls: Option<Arc<ServerConfig>>,
     grpc: u16,
     state: PathBuf,
     shutdown: impl Future<Output = ()>,
 ) {
-    let needs_token = token.is_set();
-    let streams = Arc::new(Semaphore::new(events::STREAMS));
+    let needs_token = access.needs_token();
+    let streams = Budget::new(events::STREAMS);
     let mut guarded = Router::new()
         .route(
             "/metrics",
@@ -60,7 +96,12 @@ pub async fn serve(
         .route("/network.json", get(show_network))
         .route(
             "/events",
-            get(move |State(service): State<Service>| events::stream(service, streams)),
+            get(
+                move |State(service): State<Service>, Extension(place): Extension<Place>| {
+                    let peer = place.address().map_or_else(Peer::unknown, Peer::at);
+                    events::stream(service, streams.hold(Payer::Peer(peer)))
+                },
+            ),
         );
     for (ending, format) in RESULTS {
         let path = format!("/result.{ending}");
@@ -69,7 +110,7 @@ pub async fn serve(
     }
     let guarded = guarded
         .with_state(service)
-        .layer(middleware::from_fn_with_state(token, require_token));
+        .layer(middleware::from_fn_with_state(access, require_token));
     let router = Router::new()
         .route(
             "/",
@@ -87,7 +128,7 @@ pub async fn serve(
     builder
         .http1()
         .timer(TokioTimer::new())
-        .header_read_timeout(guard::FIRST_BYTES_TIMEOUT)
+        .header_read_timeout(guard::FIRST_CALL)
         .max_buf_size(MAX_HEAD_BYTES);
     let mut incoming = pin!(guard::accept(listener, CONNECTIONS));
     let mut shutdown = pin!(shutdown);
@@ -102,25 +143,50 @@ pub async fn serve(
         };
         let Some(Ok(stream)) = accepted else { return };
         let builder = builder.clone();
-        let service = TowerToHyperService::new(router.clone());
-        open.spawn(async move {
-            let connection = builder.serve_connection(TokioIo::new(stream), service);
-            let mut connection = pin!(connection);
-            // A peer that disconnects or sends garbage affects only itself: errors are ignored.
-            if timeout(LIFE, connection.as_mut()).await.is_err() {
-                connection.as_mut().graceful_shutdown();
-                let _ = timeout(LAST_ANSWER, connection).await;
+        let router = router.clone().layer(Extension(stream.place().clone()));
+        match &tls {
+            None => drop(open.spawn(serve_connection(builder, router, stream))),
+            Some(tls) => {
+                let handshake = TlsAcceptor::from(Arc::clone(tls)).accept(stream);
+                open.spawn(async move {
+                    if let Ok(Ok(stream)) = timeout(guard::FIRST_CALL, handshake).await {
+                        serve_connection(builder, router, stream).await;
+                    }
+                });
             }
-        });
+        }
     }
 }
 
-async fn require_token(State(token): State<Token>, request: Request, next: Next) -> Response {
+/// Serves a connection for as long as it may live. A peer that disconnects or sends garbage affects
+/// only itself: errors are ignored.
+async fn serve_connection(
+    builder: Builder<TokioExecutor>,
+    router: Router,
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+) {
+    let service = TowerToHyperService::new(router);
+    let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service));
+    if timeout(LIFE, connection.as_mut()).await.is_err() {
+        connection.as_mut().graceful_shutdown();
+        let _ = timeout(LAST_ANSWER, connection).await;
+    }
+}
+
+async fn require_token(State(access): State<Access>, request: Request, next: Next) -> Response {
     let header = request.headers().get(header::AUTHORIZATION);
-    if token.admits(header.map(HeaderValue::as_bytes)) {
-        next.run(request).await
-    } else {
-        (StatusCode::UNAUTHORIZED, "a token is needed\n").into_response()
+    match access.of(header.map(HeaderValue::as_bytes)) {
+        Some((roles, _)) if roles.allow(Role::Read) => {
+            if let Some(place) = request.extensions().get::<Place>() {
+                place.prove();
+            }
+            next.run(request).await
+        }
+        Some(_) => {
+            let refused = "this needs the role read, which the token does not give\n";
+            (StatusCode::FORBIDDEN, refused).into_response()
+        }
+        None => (StatusCode::UNAUTHORIZED, "a token is needed\n").into_response(),
     }
 }
 

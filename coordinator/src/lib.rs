@@ -4,18 +4,23 @@
 //! A search in one process drives the same state machine without any of this. Nothing here depends on
 //! the worker crate, except tests.
 
+pub mod access;
+mod admission;
 pub mod blocking;
+mod budget;
+pub mod connections;
 pub mod event_loop;
 mod events;
 pub mod guard;
 pub mod http;
 pub mod metrics;
 mod page;
+pub mod peer;
 pub mod replicate_work;
-mod scoring_thread;
+mod scoring_queue;
 pub mod server;
 pub mod service;
+mod standing;
 pub mod status;
-pub mod token;
 mod uploads;
 pub mod validator;

@@ -1,7 +1,9 @@
 //! The gRPC server around the service: health, reflection, token, TLS and limits.
 
+use crate::access::Access;
+use crate::admission::Admission;
+use crate::guard::CONNECTION_BYTES;
 use crate::service::{Service, UPLOAD};
-use crate::token::Token;
 use rlbayes_proto::v1::coordinator_server::CoordinatorServer;
 use rlbayes_proto::{DESCRIPTORS, MAX_MESSAGE_BYTES};
 use std::future::Future;
@@ -10,12 +12,15 @@ use std::time::Duration;
 use thiserror::Error;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_stream::Stream;
-use tonic::service::interceptor::InterceptedService;
 use tonic::transport::Server;
 use tonic::transport::server::{Connected, ServerTlsConfig};
 
 /// Calls at a time on one connection, and how many more may wait there.
-const CALLS: u32 = 64;
+const CALLS: u32 = 8;
+/// What the messages that wait may take: a part of the memory, within these.
+const MEMORY_PART: usize = 8;
+const LEAST_MESSAGE_BYTES: usize = 16 << 20;
+const MOST_MESSAGE_BYTES: usize = 256 << 20;
 
 /// Why the server could not run.
 #[derive(Debug, Error)]
@@ -38,15 +43,16 @@ fn described(error: &tonic::transport::Error) -> String {
     text
 }
 
-/// Serves connections until `shutdown` comes; health is served to everybody, the rest,
-/// reflection too, needs the token.
+/// Serves connections until `shutdown` comes; health is served to everybody, the rest, reflection
+/// too, to those that may. Messages that wait take a part of `memory`.
 ///
 /// # Errors
 /// If TLS can't be set up or the socket fails.
 pub async fn serve<I, IO>(
     incoming: I,
     service: Service,
-    token: Token,
+    access: Access,
+    memory: usize,
     tls: Option<ServerTlsConfig>,
     shutdown: impl Future<Output = ()>,
 ) -> Result<(), ServerError>
@@ -71,15 +77,17 @@ where
         .http2_keepalive_interval(Some(Duration::from_secs(20)))
         .http2_keepalive_timeout(Some(Duration::from_secs(20)))
         .http2_max_header_list_size(Some(16 << 10))
-        .initial_stream_window_size(Some(1 << 20))
-        .initial_connection_window_size(Some(4 << 20));
+        .initial_stream_window_size(Some(CONNECTION_BYTES))
+        .initial_connection_window_size(Some(CONNECTION_BYTES));
     if let Some(tls) = tls {
         server = server.tls_config(tls)?;
     }
+    let bytes = (memory / MEMORY_PART).clamp(LEAST_MESSAGE_BYTES, MOST_MESSAGE_BYTES);
     server
+        .layer(Admission::new(access, bytes))
         .add_service(health)
-        .add_service(InterceptedService::new(reflection, token.clone()))
-        .add_service(InterceptedService::new(coordinator, token))
+        .add_service(reflection)
+        .add_service(coordinator)
         .serve_with_incoming_shutdown(incoming, shutdown)
         .await?;
     Ok(())

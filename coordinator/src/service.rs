@@ -1,31 +1,38 @@
 //! The gRPC handlers: decode, check, send a request to the event loop, await the reply, encode.
 //! The one `match` from our errors to status codes is here.
 
+use crate::admission::Caller;
 use crate::blocking::Blocking;
 use crate::event_loop::{AskError, Handle, Published};
 use crate::metrics::Latency;
-use crate::scoring_thread::ScoringThread;
+use crate::peer::Peer;
+use crate::scoring_queue::{Lane, ScoringQueue, Sender};
+use crate::standing::{Standing, Treatment};
 use crate::status::{self, About};
 use crate::uploads::Uploads;
 use crate::validator::{Digest, RowRefused, Validator};
 use bytes::Bytes;
+use prost::Message;
+use rlbayes::chains::ChainMaker;
 use rlbayes::coordination::{Refusal, View};
 use rlbayes_common::elite::EliteRow;
 use rlbayes_common::exchange::{Exchange, Pace, Snapshot, Work};
-use rlbayes_common::ids::{ChainId, Incarnation, SearchId};
+use rlbayes_common::ids::{ChainId, Incarnation, SearchId, WorkerId};
 use rlbayes_common::io::Format;
 use rlbayes_common::search::StoppedBy;
-use rlbayes_common::snapshot::decode_chain;
 use rlbayes_proto::convert::{
-    WireError, description_to_wire, exchange_from_wire, fitting, hello_from_wire, order_to_wire,
-    reply_to_wire, row_digest,
+    KnownRows, WireError, description_to_wire, exchange_from_wire, fitting, heartbeat_from_wire,
+    hello_from_wire, order_to_wire, reply_to_wire, row_digest, whole_bytes, whole_row,
 };
 use rlbayes_proto::v1::coordinator_server::Coordinator;
-use rlbayes_proto::{MAX_CHUNK_BYTES, MAX_SNAPSHOT_BYTES, PROTOCOL_VERSION, v1};
-use std::collections::HashMap;
+use rlbayes_proto::{
+    MAX_CHUNK_BYTES, MAX_LIST_BYTES, MAX_MESSAGE_BYTES, MAX_SNAPSHOT_BYTES, PROTOCOL_VERSION, v1,
+};
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::future::Future;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{Mutex, mpsc, watch};
@@ -38,6 +45,12 @@ use tonic::{Request, Response, Status, Streaming};
 const WATCH_EVERY: Duration = Duration::from_millis(500);
 /// How long a call may take: the time limit for uploading a chain's state.
 pub(crate) const UPLOAD: Duration = Duration::from_secs(300);
+/// How long the next part of an upload may take.
+const PROGRESS: Duration = Duration::from_secs(10);
+/// How long a watcher may leave a status unread.
+const UNREAD: Duration = Duration::from_secs(60);
+/// How often the lease of a worker is renewed whose rows wait to be scored.
+const RENEW: Duration = Duration::from_secs(2);
 /// How long a call may wait for the event loop.
 const ANSWER: Duration = Duration::from_secs(30);
 
@@ -94,7 +107,8 @@ struct Shared {
     about: About,
     data: Bytes,
     validator: Validator,
-    scoring: ScoringThread,
+    scoring: ScoringQueue,
+    standing: Standing,
     uploads: Uploads,
     latency: Latency,
 }
@@ -125,8 +139,9 @@ impl Service {
                 about,
                 data,
                 validator,
-                scoring: ScoringThread::start("scoring", scoring),
-                uploads: Uploads::new(),
+                scoring: ScoringQueue::start("scoring", scoring),
+                standing: Standing::default(),
+                uploads: Uploads::default(),
                 latency: Latency::default(),
             }),
         }
@@ -212,89 +227,241 @@ impl Service {
         }))
     }
 
-    /// Checks the rows of an exchange, and hands it back. Known rows cost a look; the others are
-    /// scored by the scoring thread.
+    /// Checks the rows of an exchange, and hands it back. Known rows cost a look; the others wait for
+    /// their turn to be scored.
     async fn check_rows(
         &self,
+        caller: &Caller,
+        member: Option<WorkerId>,
         request: v1::ExchangeRequest,
     ) -> Result<(v1::ExchangeRequest, Checked), Status> {
         let found = self.shared.validator.find(rows_of(&request));
-        let all_known = found.iter().all(|(_, row)| row.is_some());
-        let known = found
-            .into_iter()
-            .filter_map(|(digest, row)| Some(((None, digest), Ok(row?))));
-        let mut checked: Checked = known.collect();
-        if all_known {
+        let mut unknown = VecDeque::new();
+        let mut checked = Checked::new();
+        for (row, (digest, known)) in rows_of(&request).zip(found) {
+            match known {
+                Some(known) => drop(checked.insert((None, digest), Ok(known))),
+                None => unknown.push_back((digest, row.clone())),
+            }
+        }
+        if unknown.is_empty() {
             return Ok((request, checked));
         }
+        let sender = Scored::of(caller, member, &request);
+        self.shared.may_score(&sender)?;
         let shared = Arc::clone(&self.shared);
-        let scored = self.shared.scoring.run(move || {
-            for row in rows_of(&request) {
-                let digest = row_digest(row);
-                checked
-                    .entry((None, digest))
-                    .or_insert_with(|| shared.validator.check(row, digest));
-            }
-            (request, checked)
-        });
-        waited(scored).await
+        let size = unknown.iter().map(|(_, row)| row.encoded_len()).sum();
+        let heartbeat = heartbeat_from_wire(&request);
+        let mut rest = Some((request, checked));
+        let scored = self
+            .shared
+            .scoring
+            .run(lane(caller, member), size, move || {
+                if let (Some((digest, row)), Some((_, checked))) =
+                    (unknown.pop_front(), rest.as_mut())
+                {
+                    let check = || shared.validator.check(&row, digest);
+                    if let Err(refused) = shared.score(&sender, checked, (None, digest), check) {
+                        return Some(Err(refused));
+                    }
+                }
+                match unknown.is_empty() {
+                    true => rest.take().map(Ok),
+                    false => None,
+                }
+            });
+        self.waited(scored, heartbeat).await?
     }
 
     /// Checks the networks of replicates, as [`check_rows`](Self::check_rows) does those of a search.
     async fn check_replicates(
         &self,
-        request: v1::ExchangeRequest,
+        caller: &Caller,
+        member: Option<WorkerId>,
+        mut request: v1::ExchangeRequest,
     ) -> Result<(v1::ExchangeRequest, Checked), Status> {
         let Some(work) = self.shared.about.replicates.clone() else {
             return Ok((request, Checked::new()));
         };
-        if rows_of(&request).next().is_none() {
+        let mut unknown = VecDeque::new();
+        for report in &request.reports {
+            for row in report.finds.iter().filter_map(|find| find.row.as_ref()) {
+                unknown.push_back((report.chain, row.clone()));
+            }
+        }
+        if unknown.is_empty() {
             return Ok((request, Checked::new()));
         }
+        let sender = Scored::of(caller, member, &request);
+        self.shared.may_score(&sender)?;
+        let shared = Arc::clone(&self.shared);
         let view = Arc::clone(&self.shared.published.borrow().view);
-        let scored = self.shared.scoring.run(move || {
-            let mut checked = Checked::new();
-            for report in &request.reports {
-                let number = ChainId(report.chain);
-                let done = view.replicates.as_ref().map(|it| &it.done);
-                let known = done.and_then(|done| done.get(&report.chain));
-                for row in report.finds.iter().filter_map(|find| find.row.as_ref()) {
-                    checked
-                        .entry((Some(number), row_digest(row)))
-                        .or_insert_with(|| work.check(number, row, known.map(|it| &**it)));
+        let size = unknown.iter().map(|(_, row)| row.encoded_len()).sum();
+        let heartbeat = Exchange {
+            work: Work::Replicates,
+            ..heartbeat_from_wire(&request)
+        };
+        let mut checked = Checked::new();
+        let scored = self
+            .shared
+            .scoring
+            .run(lane(caller, member), size, move || {
+                if let Some((number, row)) = unknown.pop_front() {
+                    let done = view.replicates.as_ref().map(|it| &it.done);
+                    let known = done.and_then(|done| done.get(&number));
+                    let check = || work.check(ChainId(number), &row, known.map(|it| &**it));
+                    let name = (Some(ChainId(number)), row_digest(&row));
+                    if let Err(refused) = shared.score(&sender, &mut checked, name, check) {
+                        return Some(Err(refused));
+                    }
                 }
+                unknown
+                    .is_empty()
+                    .then(|| Ok((std::mem::take(&mut request), std::mem::take(&mut checked))))
+            });
+        self.waited(scored, heartbeat).await?
+    }
+
+    /// Checks that a chain's state is one that its next worker can resume.
+    async fn check_state(&self, lane: Lane, chain: ChainId, state: Snapshot) -> Result<(), Status> {
+        let search = &self.shared.about.search;
+        let maker = ChainMaker {
+            problem: Arc::clone(self.shared.validator.problem()),
+            spec: search.spec,
+            seed: search.seed,
+            ladder: search.ladder,
+        };
+        let size = state.bytes().len();
+        let check = move || Some(maker.fits(chain, state.bytes()));
+        let checked = self.shared.scoring.run(lane, size, check);
+        let Ok(Some(fits)) = tokio::time::timeout(ANSWER, checked).await else {
+            return Err(Status::unavailable("too much waits to be checked"));
+        };
+        fits.map_err(|error| Status::invalid_argument(error.to_string()))
+    }
+
+    /// Returns which member sends a message, if it is one that runs chains: known to the coordinator,
+    /// not claimed by the sender.
+    fn member(&self, caller: &Caller, request: &v1::ExchangeRequest) -> Option<WorkerId> {
+        let worker = WorkerId(request.worker);
+        let incarnation = Incarnation(request.incarnation);
+        let view = Arc::clone(&self.shared.published.borrow().view);
+        let runs = view.runs_chains(worker, incarnation);
+        // The view is a moment old: it may have joined since.
+        let is_it = runs.unwrap_or_else(|| caller.member() == Some((worker, incarnation)));
+        caller.serves(is_it.then_some((worker, incarnation)));
+        is_it.then_some(worker)
+    }
+
+    /// Waits for the scoring thread, with a time limit. Meanwhile the worker keeps its lease: it is
+    /// not its fault that others wait before it.
+    async fn waited<T>(
+        &self,
+        scored: impl Future<Output = Option<T>>,
+        heartbeat: Exchange,
+    ) -> Result<T, Status> {
+        let mut scored = pin!(scored);
+        let begun = Instant::now();
+        while begun.elapsed() < ANSWER {
+            match tokio::time::timeout(RENEW, scored.as_mut()).await {
+                Ok(Some(scored)) => return Ok(scored),
+                Ok(None) => return Err(Status::unavailable("the coordinator is ending")),
+                // What it answers comes with the answer to the reports.
+                Err(_) => drop(answered(self.shared.handle.exchange(heartbeat.clone())).await),
             }
-            (request, checked)
-        });
-        waited(scored).await
+        }
+        Err(Status::unavailable("too many rows wait to be scored"))
+    }
+
+    /// Returns the rows that the sender of an exchange knows, as far as they are known here.
+    fn known_to(&self, request: &v1::ExchangeRequest) -> KnownRows {
+        let digests = request.bases.iter();
+        let digests = digests.filter_map(|digest| Digest::try_from(&**digest).ok());
+        let rows = digests.filter_map(|digest| Some((digest, self.shared.validator.row(&digest)?)));
+        KnownRows::of(rows)
+    }
+
+    /// Makes whole rows of those that are told as what differs from others. How large they become is
+    /// known, and bounded, before.
+    fn make_rows_whole(
+        &self,
+        caller: &Caller,
+        member: Option<WorkerId>,
+        request: &mut v1::ExchangeRequest,
+    ) -> Result<(), Status> {
+        let mut bases = HashMap::new();
+        let mut bytes = 0;
+        // As much as they may take where they are told whole.
+        let most = match request.reports.len() {
+            1 => MAX_MESSAGE_BYTES,
+            _ => MAX_LIST_BYTES,
+        };
+        for row in rows_of(request).filter(|row| !row.base.is_empty()) {
+            let digest =
+                Digest::try_from(&*row.base).map_err(|_| wire(WireError::Range("base")))?;
+            let base = match bases.entry(digest) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(place) => match self.shared.validator.row(&digest) {
+                    Some(base) => place.insert(base),
+                    None => {
+                        return Err(Status::out_of_range(
+                            "this row's base is not known (any more)",
+                        ));
+                    }
+                },
+            };
+            bytes += whole_bytes(row, base);
+            if bytes > most {
+                return Err(Status::resource_exhausted(format!(
+                    "the rows take more than {most} bytes as a whole"
+                )));
+            }
+        }
+        caller.hold(bytes, member)?;
+        let finds = request
+            .reports
+            .iter_mut()
+            .flat_map(|report| &mut report.finds);
+        for row in finds.filter_map(|find| find.row.as_mut()) {
+            let base = Digest::try_from(&*row.base)
+                .ok()
+                .and_then(|it| bases.get(&it));
+            if let Some(base) = base {
+                *row = whole_row(row, &base.structure).map_err(wire)?;
+            }
+        }
+        Ok(())
     }
 
     /// Reads an exchange without the rows that are refused, and returns why they are.
     async fn read_exchange(
         &self,
-        request: v1::ExchangeRequest,
-    ) -> Result<(rlbayes_common::exchange::Exchange, Vec<String>), Status> {
+        request: Request<v1::ExchangeRequest>,
+    ) -> Result<(Exchange, Vec<String>), Status> {
+        let caller = Caller::of(&request)?;
+        let mut request = request.into_inner();
         check_version(request.protocol_version)?;
         let work = self.work_of(&request.search_id)?;
+        let member = self.member(&caller, &request);
+        self.make_rows_whole(&caller, member, &mut request)?;
+        caller.hold(decoded_bytes(&request), member)?;
         let sender = Incarnation(request.incarnation);
-        let validator = &self.shared.validator;
-        if validator.is_blocked(sender) {
-            return Err(Status::permission_denied(
-                "this worker has sent too many rows that were refused",
-            ));
-        }
         let (request, checked) = match work {
-            Work::Search => self.check_rows(request).await?,
-            Work::Replicates => self.check_replicates(request).await?,
+            Work::Search => self.check_rows(&caller, member, request).await?,
+            Work::Replicates => self.check_replicates(&caller, member, request).await?,
         };
         let of = |chain| (work == Work::Replicates).then_some(chain);
         let mut refused = Vec::new();
+        let (mut accepted, mut wrong) = (0, 0_u32);
         let mut exchange = exchange_from_wire(
             request,
             |chain, row| match checked.get(&(of(chain), row_digest(row))) {
-                Some(Ok(row)) => Ok(Some(row.clone())),
+                Some(Ok(row)) => {
+                    accepted += 1;
+                    Ok(Some(row.clone()))
+                }
                 Some(Err(error)) => {
-                    validator.count_refused(sender);
+                    wrong += 1;
                     if refused.len() < 8 {
                         refused.push(error.to_string());
                     }
@@ -306,20 +473,89 @@ impl Service {
         )
         .map_err(wire)?;
         exchange.work = work;
+        // Those that were refused were noted at once, but for repetitions.
+        let noted = checked.values().filter(|row| row.is_err()).count();
+        let repeated = wrong.saturating_sub(u32::try_from(noted).unwrap_or(u32::MAX));
+        self.shared.validator.count_refused(repeated);
+        let standing = &self.shared.standing;
+        standing.note(&caller.peer, sender, accepted, repeated);
         for reason in &refused {
-            tracing::warn!(worker = %exchange.worker, %reason, "a row was refused");
+            tracing::warn!(worker = %exchange.worker, %caller, %reason, "a row was refused");
         }
         Ok((exchange, refused))
     }
 }
 
-/// Waits for the scoring thread, with a time limit.
-async fn waited<T>(scored: impl Future<Output = Option<T>>) -> Result<T, Status> {
-    match tokio::time::timeout(ANSWER, scored).await {
-        Ok(Some(scored)) => Ok(scored),
-        Ok(None) => Err(Status::unavailable("the coordinator is ending")),
-        Err(_) => Err(Status::unavailable("too many rows wait to be scored")),
+impl Shared {
+    /// Refuses rows of peers that have brought too many wrong ones.
+    fn may_score(&self, sender: &Scored) -> Result<(), Status> {
+        let Scored {
+            peer,
+            worker,
+            is_member,
+        } = sender;
+        match self.standing.treatment(peer, *worker, *is_member) {
+            Treatment::Fair => Ok(()),
+            Treatment::Later => Err(Status::resource_exhausted(format!(
+                "too many rows from {peer} were refused; try again later"
+            ))),
+            Treatment::Never => Err(Status::permission_denied(
+                "this worker has sent too many rows that were refused",
+            )),
+        }
     }
+
+    /// Checks a row unless it was, or unless its sender has brought too many wrong ones meanwhile.
+    fn score(
+        &self,
+        sender: &Scored,
+        checked: &mut Checked,
+        name: (Option<ChainId>, Digest),
+        check: impl FnOnce() -> Result<EliteRow, RowRefused>,
+    ) -> Result<(), Status> {
+        let Entry::Vacant(entry) = checked.entry(name) else {
+            return Ok(());
+        };
+        self.may_score(sender)?;
+        if entry.insert(check()).is_err() {
+            self.validator.count_refused(1);
+            self.standing.note(&sender.peer, sender.worker, 0, 1);
+        }
+        Ok(())
+    }
+}
+
+/// Whose rows are scored.
+struct Scored {
+    peer: Peer,
+    worker: Incarnation,
+    is_member: bool,
+}
+
+impl Scored {
+    fn of(caller: &Caller, member: Option<WorkerId>, request: &v1::ExchangeRequest) -> Self {
+        Self {
+            peer: caller.peer.clone(),
+            worker: Incarnation(request.incarnation),
+            is_member: member.is_some(),
+        }
+    }
+}
+
+fn lane(caller: &Caller, member: Option<WorkerId>) -> Lane {
+    let connection = Sender::Connection(caller.connection());
+    Lane {
+        peer: caller.peer.clone(),
+        sender: member.map_or(connection, Sender::Member),
+    }
+}
+
+/// Returns how much memory an exchange takes beyond the bytes that came.
+fn decoded_bytes(request: &v1::ExchangeRequest) -> usize {
+    let rows = rows_of(request).count();
+    let edges: usize = rows_of(request).map(Message::encoded_len).sum();
+    // A copy of the rows that have to be scored, and the rows as the engine has them.
+    request.reports.len() * size_of::<v1::ChainReport>() + rows * 256 + 4 * edges
 }
 
 /// Returns which states the reports of an exchange name.
@@ -328,6 +564,12 @@ fn states_of(exchange: &Exchange) -> Vec<(ChainId, [u8; 32])> {
     reports
         .filter_map(|report| Some((report.chain, report.snapshot.as_ref()?.digest())))
         .collect()
+}
+
+/// Waits for a part of an upload, with a time limit.
+async fn within<T>(limit: Duration, part: impl Future<Output = T>) -> Result<T, Status> {
+    let part = tokio::time::timeout(limit, part).await;
+    part.map_err(|_| Status::deadline_exceeded("the upload of the state took too long"))
 }
 
 fn check_version(version: u32) -> Result<(), Status> {
@@ -349,6 +591,7 @@ fn to_status(error: AskError) -> Status {
     match error {
         AskError::Refused(Refusal::TooManyWorkers) => Status::resource_exhausted(message),
         AskError::Refused(Refusal::UnknownWorker) => Status::not_found(message),
+        AskError::Refused(Refusal::NotItsChain(_)) => Status::aborted(message),
         AskError::Refused(Refusal::UnknownChain(_)) => Status::invalid_argument(message),
         AskError::NotStored(_) | AskError::Ending => Status::unavailable(message),
     }
@@ -398,6 +641,7 @@ impl Coordinator for Service {
         &self,
         request: Request<v1::JoinRequest>,
     ) -> Result<Response<v1::JoinReply>, Status> {
+        let caller = Caller::of(&request)?;
         let request = request.into_inner();
         check_version(request.protocol_version)?;
         let mut hello = hello_from_wire(request).map_err(wire)?;
@@ -413,17 +657,22 @@ impl Coordinator for Service {
             // They are shown on terminals.
             *shown = shown.replace(char::is_control, "?");
         }
+        let (host, incarnation) = (hello.host.clone(), hello.incarnation);
         let welcome = answered(self.shared.handle.join(hello)).await?;
+        let is_given_chains = !welcome.orders.is_empty();
+        caller.serves(is_given_chains.then_some((welcome.worker, incarnation)));
+        tracing::info!(%caller, host, worker = %welcome.worker, "joins");
         let search = match (welcome.work, replicates) {
             (Work::Replicates, Some(replicates)) => replicates,
             _ => &about.search,
         };
+        let orders = welcome.orders.iter();
         Ok(Response::new(v1::JoinReply {
             protocol_version: PROTOCOL_VERSION,
             search: Some(description_to_wire(search)),
             worker: welcome.worker.0,
             lease_millis: u64::try_from(welcome.lease.as_millis()).unwrap_or(u64::MAX),
-            orders: fitting(welcome.orders.iter().map(order_to_wire)),
+            orders: fitting(orders.map(|order| order_to_wire(order, &KnownRows::default()))),
             chains: welcome.orders.iter().map(|order| order.chain.0).collect(),
             stopped_by: welcome.stopped_by.map_or("", StoppedBy::as_str).to_owned(),
             more_work: welcome.more_work,
@@ -446,9 +695,10 @@ impl Coordinator for Service {
         &self,
         request: Request<Streaming<v1::StoreChainChunk>>,
     ) -> Result<Response<v1::StoreChainReply>, Status> {
+        let caller = Caller::of(&request)?;
         let mut stream = request.into_inner();
         let read = async {
-            let first = stream.message().await?;
+            let first = within(PROGRESS, stream.message()).await??;
             let header = first
                 .and_then(|chunk| chunk.header)
                 .ok_or_else(|| wire(WireError::Missing("header")))?;
@@ -461,33 +711,33 @@ impl Coordinator for Service {
             if header.bytes > MAX_SNAPSHOT_BYTES {
                 return Err(wire(WireError::Range("bytes")));
             }
-            let room = self.shared.uploads.room_for(header.bytes).await;
-            let room = room.ok_or_else(|| wire(WireError::Range("bytes")))?;
+            let worker = (WorkerId(header.worker), Incarnation(header.incarnation));
+            answered(
+                self.shared
+                    .handle
+                    .check_holder(worker, ChainId(header.chain)),
+            )
+            .await?;
             let mut bytes = Vec::new();
-            while let Some(chunk) = stream.message().await? {
+            // Room is taken by what came, not by what was announced (`admission.rs`).
+            while let Some(chunk) = within(PROGRESS, stream.message()).await?? {
                 bytes.extend_from_slice(&chunk.content);
                 if bytes.len() as u64 > header.bytes {
                     return Err(wire(WireError::Range("content")));
                 }
             }
-            Ok((header, bytes, room))
+            Ok((header, bytes))
         };
-        let (header, bytes, _room) = tokio::time::timeout(UPLOAD, read)
-            .await
-            .map_err(|_| Status::deadline_exceeded("the upload of the state took too long"))??;
+        let (header, bytes) = within(UPLOAD, read).await??;
         let snapshot = Snapshot::new(bytes);
         if *header.snapshot != snapshot.digest() {
             return Err(Status::invalid_argument(
                 "the state does not match its announced digest",
             ));
         }
-        decode_chain(snapshot.bytes(), self.shared.about.search.nodes)
-            .map_err(|error| Status::invalid_argument(error.to_string()))?;
         let chain = ChainId(header.chain);
-        let known = self.shared.published.borrow().view.chains;
-        if header.chain as usize >= known {
-            return Err(to_status(AskError::Refused(Refusal::UnknownChain(chain))));
-        }
+        let lane = lane(&caller, Some(WorkerId(header.worker)));
+        self.check_state(lane, chain, snapshot.clone()).await?;
         if !self.shared.uploads.keep(chain, snapshot) {
             return Err(Status::resource_exhausted(
                 "too many uploaded states are waiting",
@@ -519,19 +769,20 @@ impl Coordinator for Service {
         request: Request<v1::ExchangeRequest>,
     ) -> Result<Response<v1::ExchangeReply>, Status> {
         let begun = Instant::now();
-        let (exchange, refused) = self.read_exchange(request.into_inner()).await?;
+        let known = self.known_to(request.get_ref());
+        let (exchange, refused) = self.read_exchange(request).await?;
         let states = states_of(&exchange);
         let reply = answered(self.shared.handle.exchange(exchange)).await?;
         self.note_counted(&states);
         self.shared.latency.record(begun.elapsed());
-        Ok(Response::new(reply_to_wire(&reply, refused)))
+        Ok(Response::new(reply_to_wire(&reply, refused, &known)))
     }
 
     async fn leave(
         &self,
         request: Request<v1::ExchangeRequest>,
     ) -> Result<Response<v1::LeaveReply>, Status> {
-        let (exchange, _) = self.read_exchange(request.into_inner()).await?;
+        let (exchange, _) = self.read_exchange(request).await?;
         let states = states_of(&exchange);
         answered(self.shared.handle.leave(exchange)).await?;
         self.note_counted(&states);
@@ -549,16 +800,25 @@ impl Coordinator for Service {
 
     async fn watch(
         &self,
-        _request: Request<v1::StatusRequest>,
+        request: Request<v1::StatusRequest>,
     ) -> Result<Response<Self::WatchStream>, Status> {
+        let place = Caller::of(&request)?.place.map(|place| place.downgrade());
         // A watcher that reads too slowly gets fewer messages.
         let (sender, receiver) = mpsc::channel(1);
         let service = self.clone();
         tokio::spawn(async move {
             let mut published = service.shared.published.clone();
             loop {
-                if sender.send(Ok(service.status_now())).await.is_err() {
-                    return;
+                match tokio::time::timeout(UNREAD, sender.reserve()).await {
+                    Ok(Ok(free)) => free.send(Ok(service.status_now())),
+                    Ok(Err(_)) => return,
+                    Err(_) => {
+                        // It does not read: its connection holds memory for nothing.
+                        if let Some(place) = &place {
+                            place.close();
+                        }
+                        return;
+                    }
                 }
                 tokio::select! {
                     biased;
@@ -577,9 +837,11 @@ impl Coordinator for Service {
 
     async fn stop(
         &self,
-        _request: Request<v1::StopRequest>,
+        request: Request<v1::StopRequest>,
     ) -> Result<Response<v1::StatusReply>, Status> {
+        let caller = Caller::of(&request)?;
         answered(self.shared.handle.stop(StoppedBy::Stop)).await?;
+        tracing::info!(%caller, "the search was ended");
         Ok(Response::new(self.status_now()))
     }
 

@@ -30,6 +30,7 @@ pub struct About {
 #[must_use]
 pub fn to_wire(about: &About, published: &Published, refused_rows: u64) -> v1::StatusReply {
     let view = &published.view;
+    let by_regions = about.search.spec.goes_by_regions(about.search.nodes);
     v1::StatusReply {
         state: view.stage.as_str().to_owned(),
         search_id: about.search.id.0.to_vec().into(),
@@ -91,6 +92,7 @@ pub fn to_wire(about: &About, published: &Published, refused_rows: u64) -> v1::S
             .as_ref()
             .map_or(0, |it| count(it.done.len())),
         replicates: view.replicates.as_ref().map_or(0, |it| it.of),
+        regions: by_regions.then_some(view.counters.iterations),
     }
 }
 
@@ -166,5 +168,6 @@ pub fn to_json(status: &v1::StatusReply) -> Value {
         })).collect::<Vec<_>>(),
     });
     json["replicates"] = replicates.into();
+    json["regions"] = status.regions.into();
     json
 }

@@ -3,7 +3,7 @@
 //! their bytes, so that repeating one costs a hash.
 
 use rlbayes_common::elite::{EliteRow, Structure};
-use rlbayes_common::ids::Incarnation;
+use rlbayes_common::ids::NodeIdx;
 use rlbayes_common::score::LogScore;
 use rlbayes_common::search::{Evaluator, Problem};
 use rlbayes_proto::convert::{WireError, dag_from_wire, row_digest};
@@ -14,14 +14,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use thiserror::Error;
 
 /// Size of the rows that need no second check, in each of two generations: some hundred rows with a
-/// hundred variables.
+/// hundred variables, or this many that differ in few families.
 const KNOWN_BYTES: usize = 4 << 20;
+const LEAST_KNOWN: usize = 128;
 /// What a known row takes besides its structure.
 const ENTRY_BYTES: usize = 160;
-/// Number of refused rows after which the worker itself is refused.
-const MAX_REFUSED_ROWS: u32 = 100;
-/// Maximum number of workers whose refused rows are counted.
-const MAX_TRACKED_SENDERS: usize = 4096;
 /// Relative error allowed in a claimed score: our workers agree to the bit, other programs may not.
 const TOLERANCE: f64 = 1e-6;
 
@@ -34,6 +31,14 @@ pub enum RowRefused {
     /// It breaks the constraints.
     #[error("the row breaks the constraints")]
     Constraints,
+    /// No data give it this score; known without looking at them.
+    #[error("the row's score cannot be {claimed}: at most {ceiling}")]
+    TooHigh {
+        /// What the sender claims.
+        claimed: f64,
+        /// What it can't exceed.
+        ceiling: f64,
+    },
     /// Its score is wrong.
     #[error("the row's score is {found}, not {claimed}")]
     Score {
@@ -53,7 +58,6 @@ pub struct Validator {
     problem: Arc<Problem>,
     evaluator: Mutex<Evaluator>,
     known: Mutex<Known>,
-    refused: Mutex<HashMap<Incarnation, u32>>,
     refused_rows: AtomicU64,
 }
 
@@ -65,6 +69,8 @@ struct Known([Generation; 2]);
 #[derive(Debug, Default)]
 struct Generation {
     rows: HashMap<Digest, EliteRow>,
+    /// The newest: a row shares with it the families in which they are alike.
+    newest: Option<Structure>,
     bytes: usize,
 }
 
@@ -77,9 +83,14 @@ impl Validator {
             problem,
             evaluator: Mutex::new(evaluator),
             known: Mutex::default(),
-            refused: Mutex::default(),
             refused_rows: AtomicU64::new(0),
         }
+    }
+
+    /// Returns what is searched.
+    #[must_use]
+    pub fn problem(&self) -> &Arc<Problem> {
+        &self.problem
     }
 
     /// Names rows, and returns those that were checked before.
@@ -96,6 +107,12 @@ impl Validator {
         found.collect()
     }
 
+    /// Returns a row that was checked, by its digest.
+    #[must_use]
+    pub fn row(&self, digest: &Digest) -> Option<EliteRow> {
+        lock(&self.known).find(digest)
+    }
+
     /// Checks a row that is not known and returns it with the score that the data gives.
     ///
     /// # Errors
@@ -104,6 +121,13 @@ impl Validator {
         let (dag, claimed) = dag_from_wire(row, self.problem.nodes())?;
         if !self.problem.constraints().hold_for(&dag) {
             return Err(RowRefused::Constraints);
+        }
+        let ceiling = self.problem.ceiling(&dag);
+        if claimed > ceiling && !agrees(claimed, ceiling) {
+            return Err(RowRefused::TooHigh {
+                claimed: claimed.value(),
+                ceiling: ceiling.value(),
+            });
         }
         let found = lock(&self.evaluator)
             .structure(&dag)
@@ -118,28 +142,12 @@ impl Validator {
             structure: Structure::of(&dag),
             score: found,
         };
-        lock(&self.known).remember(digest, row.clone());
-        Ok(row)
+        Ok(lock(&self.known).remember(digest, row))
     }
 
-    /// Counts a refused row; returns whether its sender is now blocked.
-    pub fn count_refused(&self, sender: Incarnation) -> bool {
-        self.refused_rows.fetch_add(1, Relaxed);
-        let mut refused = lock(&self.refused);
-        if refused.len() >= MAX_TRACKED_SENDERS && !refused.contains_key(&sender) {
-            refused.clear();
-        }
-        let count = refused.entry(sender).or_default();
-        *count = count.saturating_add(1);
-        *count > MAX_REFUSED_ROWS
-    }
-
-    /// Returns whether a sender is blocked: too many of its rows were refused.
-    #[must_use]
-    pub fn is_blocked(&self, sender: Incarnation) -> bool {
-        lock(&self.refused)
-            .get(&sender)
-            .is_some_and(|&count| count > MAX_REFUSED_ROWS)
+    /// Counts rows that were refused.
+    pub fn count_refused(&self, rows: u32) {
+        self.refused_rows.fetch_add(u64::from(rows), Relaxed);
     }
 
     /// Returns how many rows were refused.
@@ -166,17 +174,25 @@ impl Known {
             return Some(row.clone());
         }
         let row = old.rows.remove(digest)?;
-        self.remember(*digest, row.clone());
-        Some(row)
+        Some(self.remember(*digest, row))
     }
 
-    fn remember(&mut self, digest: Digest, row: EliteRow) {
+    /// Keeps a row, and returns it as it is kept.
+    fn remember(&mut self, digest: Digest, row: EliteRow) -> EliteRow {
         let Self([young, old]) = self;
-        if young.bytes >= KNOWN_BYTES {
+        let pointers = row.structure.nodes() * size_of::<Arc<[NodeIdx]>>();
+        if young.bytes >= KNOWN_BYTES.max(LEAST_KNOWN * pointers) {
             *old = std::mem::take(young);
         }
-        young.bytes += ENTRY_BYTES + row.structure.bytes();
-        young.rows.insert(digest, row);
+        let (structure, bytes) = match &young.newest {
+            Some(newest) => row.structure.sharing(newest),
+            None => (row.structure.clone(), row.structure.bytes()),
+        };
+        young.bytes += ENTRY_BYTES + bytes;
+        young.newest = Some(structure.clone());
+        let row = EliteRow { structure, ..row };
+        young.rows.insert(digest, row.clone());
+        row
     }
 }
 
@@ -185,7 +201,6 @@ mod tests {
     use super::*;
     use rlbayes_common::data::{Schema, Table, Variable};
     use rlbayes_common::graph::Dag;
-    use rlbayes_common::ids::NodeIdx;
     use rlbayes_common::score::{ScoreSpec, Scorer};
     use rlbayes_common::search::{Constraints, NamedConstraints};
     use rlbayes_proto::convert::row_to_wire;
@@ -249,7 +264,6 @@ mod tests {
         let _scoring = lock(&validator.evaluator);
         // If these needed the evaluator they would deadlock here.
         assert!(check(&validator, &right).is_ok());
-        assert!(!validator.is_blocked(Incarnation(1)));
         assert_eq!(validator.refused_rows(), 0);
     }
 
@@ -286,19 +300,5 @@ mod tests {
             let held: usize = known.rows.values().map(|row| row.structure.bytes()).sum();
             assert!(held <= KNOWN_BYTES, "{held}");
         }
-    }
-
-    #[test]
-    fn a_sender_of_too_many_refused_rows_is_blocked() {
-        let validator = validator();
-        for _ in 0..MAX_REFUSED_ROWS {
-            assert!(!validator.count_refused(Incarnation(1)));
-        }
-        assert!(validator.count_refused(Incarnation(1)));
-        assert!(validator.is_blocked(Incarnation(1)) && !validator.is_blocked(Incarnation(2)));
-        for sender in 10..10 + 2 * MAX_TRACKED_SENDERS as u64 {
-            validator.count_refused(Incarnation(sender));
-        }
-        assert!(lock(&validator.refused).len() <= MAX_TRACKED_SENDERS);
     }
 }

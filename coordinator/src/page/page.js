@@ -28,6 +28,12 @@
     return token ? { authorization: `Bearer ${token}` } : {};
   };
 
+  // Says something for a while; that the coordinator is away is said as long as it is.
+  const tell = (text) => {
+    get("away").textContent = text;
+    if (text) setTimeout(() => { if (lostAt === null && get("away").textContent === text) get("away").textContent = ""; }, 8000);
+  };
+
   // ---- the token
   const askToken = (refused) => new Promise((done) => {
     get("ask").hidden = false;
@@ -77,8 +83,7 @@
     if (kind === "curve") return takeCurve(data);
     if (search !== data.search_id) { search = data.search_id; points = []; madeOf = null; }
     if (lostAt !== null || (process !== null && process !== data.process)) {
-      get("away").textContent = process !== data.process ? "The coordinator was restarted; the page is live again." : "";
-      if (get("away").textContent) setTimeout(() => { if (lostAt === null) get("away").textContent = ""; }, 8000);
+      tell(process !== data.process ? "The coordinator was restarted; the page is live again." : "");
     }
     process = data.process;
     lostAt = null;
@@ -112,6 +117,8 @@
 
   setInterval(() => {
     if (lostAt !== null && !(status && status.state === "finished")) {
+      get("state").textContent = "away";
+      get("state").className = "state away";
       get("away").textContent = `The coordinator is away for ${Math.round((Date.now() - lostAt) / 1000)} s, trying again.`;
     }
   }, 1000);
@@ -147,6 +154,7 @@
       fact("Elite pool", counted(status.pool_size, "network"), `diversity ${status.diversity.toFixed(3)}`),
       fact("Seeds", `${count(status.seeds.sent)} sent`, `${count(status.seeds.entered)} entered a table, ${count(status.seeds.made_current)} made current`),
     ];
+    if (status.regions !== null) facts.push(fact("Regions", count(status.regions), "searched one by one, the rest of the network fixed"));
     if (status.round > 0) facts.push(fact("Round", String(status.round)));
     if (status.replicates) facts.push(fact("Support", `${status.replicates.done} of ${status.replicates.of} replicates`));
     if (status.refused_rows > 0) facts.push(fact("Refused", counted(status.refused_rows, "network")));
@@ -156,42 +164,11 @@
   };
 
   // ---- the curve
-  const svg = (name, attributes, text) => {
-    const element = document.createElementNS("http://www.w3.org/2000/svg", name);
-    for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
-    if (text !== undefined) element.textContent = text;
-    return element;
-  };
-
   const showCurve = () => {
     if (!points.length) return;
-    const width = Math.max(320, Math.min(1160, get("curve").clientWidth || 800)), height = 260;
-    const [left, right, top, bottom] = [52, 12, 10, 28];
-    const best = points[points.length - 1][1], small = 1e-3;
-    const gaps = points.map(([, score]) => best - score).filter((gap) => gap >= small);
-    const low = gaps.length ? Math.floor(Math.log10(Math.min(...gaps))) : -1;
-    const high = gaps.length ? Math.max(low + 1, Math.ceil(Math.log10(Math.max(...gaps)))) : 0;
-    const end = Math.max(status ? status.elapsed_seconds : 0, points[points.length - 1][0], 1e-9);
-    const floor = height - bottom, zero = floor - 6, room = zero - 16 - top;
-    const x = (s) => left + (width - left - right) * s / end;
-    const y = (gap) => gap < small ? zero : top + room * (high - Math.log10(gap)) / (high - low);
-    const drawn = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label":
-      `Nats below the best over time: ${points.length} improvements in ${time(end)}, from ${Math.max(0, best - points[0][1]).toPrecision(3)} to 0.` });
-    const line = (at, label) => drawn.append(
-      svg("line", { class: "grid", x1: left, x2: width - right, y1: at, y2: at }),
-      svg("text", { x: left - 6, y: at + 4, "text-anchor": "end" }, label));
-    for (let d = low; d <= high; d++) line(y(10 ** d), d < 0 ? (10 ** d).toFixed(-d) : String(10 ** d));
-    line(zero, "0");
-    let path = "";
-    points.forEach(([s, score], i) => {
-      const at = y(best - score).toFixed(1);
-      path += i === 0 ? `M${x(s).toFixed(1)} ${at}` : `H${x(s).toFixed(1)}V${at}`;
-    });
-    drawn.append(svg("path", { class: "step", d: `${path}H${x(end).toFixed(1)}` }),
-      svg("text", { x: left, y: height - 6 }, "0 s"),
-      svg("text", { x: width - right, y: height - 6, "text-anchor": "end" }, `${time(end)} of searching`));
-    drawn.dataset.points = points.length;
-    get("curve").replaceChildren(drawn);
+    const width = Math.max(320, Math.min(1160, get("curve").clientWidth || 800));
+    const end = Math.max(status ? status.elapsed_seconds : 0, points[points.length - 1][0]);
+    get("curve").replaceChildren(rlbayesCurve(points, end, width, time(end)));
   };
   window.addEventListener("resize", showCurve);
 
@@ -319,9 +296,15 @@
     const link = make("a", format, { href: `result.${format}`, download: "" });
     link.onclick = async (event) => {
       event.preventDefault();
-      const answer = await ask(link.getAttribute("href"));
-      if (!answer.ok) { get("away").textContent = `${format}: ${(await answer.text()).trim()}`; return; }
-      const address = URL.createObjectURL(await answer.blob());
+      let file;
+      try {
+        const answer = await ask(link.getAttribute("href"));
+        if (!answer.ok) return tell(`${format}: ${(await answer.text()).trim()}`);
+        file = await answer.blob();
+      } catch (error) {
+        return tell(`${format}: the coordinator does not answer`);
+      }
+      const address = URL.createObjectURL(file);
       const saved = make("a", undefined, { href: address, download: `${status ? status.data : "network"}.${format}` });
       saved.click();
       setTimeout(() => URL.revokeObjectURL(address), 10000);

@@ -40,18 +40,20 @@ impl Journal {
                 Command::StoreChain(chain, stored) => {
                     self.chains.insert(chain, stored);
                 }
-                Command::StoreProgress => self.progress = state.progress(now),
                 Command::StoreReplicate(number, replicate) => {
                     let before = self.replicates.insert(number, replicate);
                     assert!(before.is_none(), "replicate {number} is done twice");
                 }
-                Command::Record(_)
+                Command::StoreProgress
+                | Command::Record(_)
                 | Command::Worker(..)
                 | Command::Halt
                 | Command::Replicates(_)
                 | Command::Finished(_) => {}
             }
         }
+        // Whatever has changed: counters are acknowledged at once.
+        self.progress = state.progress(now);
     }
 
     /// Drops rows that the pool has dropped.

@@ -107,6 +107,7 @@ impl Worker {
                 .then(|| Self::incarnation(number, start - 1)),
             host: "here".into(),
             threads: 1,
+            memory: None,
             program_version: "1".into(),
             give_up_after: None,
             checkpoint_every: Duration::from_secs(5),

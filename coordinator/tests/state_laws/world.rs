@@ -5,7 +5,7 @@ use crate::journal::Journal;
 use crate::worker::{Outgoing, REPLICATES_OF_SEARCH, SEARCH, Worker};
 use prost::Message as _;
 use rlbayes::coordination::{
-    ChainCount, Cooperation, Event, Pace, Refusal, SearchPlan, Snapshots, State,
+    ChainCount, ChainMemory, Cooperation, Event, Pace, Refusal, SearchPlan, Snapshots, State,
 };
 use rlbayes_common::elite::{EliteRow, Keying};
 use rlbayes_common::exchange::{
@@ -17,8 +17,8 @@ use rlbayes_common::score::{LogScore, ScoreSpec};
 use rlbayes_common::search::{Budget, NamedConstraints, SearchSpec, StoppedBy};
 use rlbayes_common::support::{Draw, Resampling};
 use rlbayes_proto::convert::{
-    description_to_wire, exchange_from_wire, exchange_to_wire, hello_from_wire, hello_to_wire,
-    order_to_wire, reply_from_wire, reply_to_wire, row_from_wire,
+    KnownRows, description_to_wire, exchange_from_wire, exchange_to_wire, hello_from_wire,
+    hello_to_wire, order_to_wire, reply_from_wire, reply_to_wire, row_from_wire,
 };
 use rlbayes_proto::{PROTOCOL_VERSION, v1};
 use rlbayes_tests::{AcknowledgedRows, missing_rows};
@@ -75,6 +75,7 @@ fn plan(pace: Pace, replicates: u32) -> SearchPlan {
         },
         lease: Duration::from_secs(10),
         replicates,
+        chain_memory: ChainMemory::default(),
     }
 }
 
@@ -242,7 +243,6 @@ impl World {
 
     fn start_coordinator(&mut self) {
         self.now = Duration::ZERO;
-        self.total = self.state.counters().evaluations;
         self.uploads.clear();
     }
 
@@ -252,6 +252,7 @@ impl World {
         self.state = State::new(plan(self.pace, self.replicates));
         self.start_coordinator();
         self.shown = None;
+        self.total = 0;
         self.acknowledged = AcknowledgedRows::default();
         for worker in &mut self.workers {
             worker.reported.clear();
@@ -292,14 +293,18 @@ impl World {
                     for snapshot in exchange.reports.iter().flat_map(|one| &one.snapshot) {
                         self.uploads.insert(snapshot.digest(), snapshot.clone());
                     }
-                    Content::Exchange(exchange_to_wire(search, &exchange).encode_to_vec())
+                    Content::Exchange(
+                        exchange_to_wire(search, &exchange, &KnownRows::default()).encode_to_vec(),
+                    )
                 }
                 Outgoing::Leave(mut exchange) => {
                     if self.pace == Pace::Lockstep {
                         // As the link does: every round's reports and states are there already.
                         exchange.reports.clear();
                     }
-                    Content::Leave(exchange_to_wire(search, &exchange).encode_to_vec())
+                    Content::Leave(
+                        exchange_to_wire(search, &exchange, &KnownRows::default()).encode_to_vec(),
+                    )
                 }
                 Outgoing::Fetch(chain, digest) => Content::Fetch(chain, digest),
             };
@@ -408,7 +413,10 @@ impl World {
                 match self.state.reply(worker, incarnation, &asked) {
                     Ok(reply) => {
                         self.acknowledge(work, &reports, Some(&reply));
-                        Content::Replied(reply_to_wire(&reply, Vec::new()).encode_to_vec())
+                        Content::Replied(
+                            reply_to_wire(&reply, Vec::new(), &KnownRows::default())
+                                .encode_to_vec(),
+                        )
                     }
                     Err(refusal @ Refusal::UnknownWorker) => {
                         Content::Failed(LinkError::JoinAgain(refusal.to_string()))
@@ -436,7 +444,7 @@ impl World {
             orders: orders
                 .clone()
                 .take(WELCOME_ORDERS)
-                .map(order_to_wire)
+                .map(|order| order_to_wire(order, &KnownRows::default()))
                 .collect(),
             chains: orders.map(|order| order.chain.0).collect(),
             stopped_by: welcome.stopped_by.map_or("", StoppedBy::as_str).to_owned(),
@@ -454,7 +462,7 @@ impl World {
             }
             Content::Replied(bytes) => {
                 let wire = v1::ExchangeReply::decode(bytes.as_slice()).unwrap();
-                let reply = reply_from_wire(&wire, NODES).unwrap();
+                let reply = reply_from_wire(wire, NODES, &KnownRows::default()).unwrap();
                 Ok(session::Event::Replied(Ok(reply)))
             }
             Content::Left => Ok(session::Event::Left(Ok(()))),
