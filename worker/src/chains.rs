@@ -4,12 +4,16 @@
 use crate::state::Begin;
 use rlbayes_common::exchange::{Answer, ChainOrder, ChainReport, WorkerStatistics};
 use rlbayes_common::ids::ChainId;
+use rlbayes_common::search::UnfitState;
 use std::future::Future;
 
 /// The chains of a worker.
 pub trait Chains {
     /// Makes a chain and runs it.
-    fn run(&mut self, order: &ChainOrder, begin: Begin);
+    ///
+    /// # Errors
+    /// If it should begin at a state that does not fit, and can't begin elsewhere.
+    fn run(&mut self, order: &ChainOrder, begin: Begin) -> Result<(), UnfitState>;
 
     /// Hands an answer to a chain.
     fn answer(&mut self, chain: ChainId, answer: Answer);

@@ -5,7 +5,7 @@ use crate::state::OpenError;
 use rlbayes_common::data::Table;
 use rlbayes_common::exchange::SearchDescription;
 use rlbayes_common::failpoint;
-use rlbayes_common::files::{set_aside, write_whole};
+use rlbayes_common::files::{make_private_folder, set_aside, sweep, write_private};
 use rlbayes_common::hex;
 use rlbayes_common::snapshot::decode_table;
 use std::fs;
@@ -31,14 +31,16 @@ pub struct DataStore {
 }
 
 impl DataStore {
-    /// Opens the store in a state folder; without one nothing is kept.
+    /// Opens the store in a state folder, and removes what a kill left half-written there; without one
+    /// nothing is kept.
     ///
     /// # Errors
     /// If the folder can't be made.
     pub fn open(state: Option<&Path>) -> io::Result<Self> {
         let folder = state.map(|state| state.join("data"));
         if let Some(folder) = &folder {
-            fs::create_dir_all(folder)?;
+            make_private_folder(folder)?;
+            sweep(folder);
         }
         Ok(Self { folder })
     }
@@ -78,7 +80,7 @@ impl DataStore {
         let table = check(search, bytes)?;
         failpoint::pass("worker-before-keep-table");
         if let Some(path) = self.path(search)
-            && let Err(error) = write_whole(&path, bytes)
+            && let Err(error) = write_private(&path, bytes)
         {
             tracing::warn!(path = %path.display(), %error, "the table cannot be kept");
         }

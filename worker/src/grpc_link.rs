@@ -3,16 +3,19 @@
 
 use crate::link::{Joined, Link, LinkError};
 use bytes::Bytes;
+use rlbayes_common::elite::EliteRow;
 use rlbayes_common::exchange::{
-    Exchange, Hello, Pace, Reply, SearchDescription, Snapshot, Welcome, Work,
+    Answer, Exchange, Hello, Pace, Reply, SearchDescription, Snapshot, Welcome, Work,
 };
 use rlbayes_common::ids::{ChainId, WorkerId};
+use rlbayes_common::search::Seeds;
 use rlbayes_proto::convert::{
-    WireError, description_from_wire, exchange_to_wire, hello_to_wire, order_from_wire,
-    reply_from_wire,
+    KnownRows, WireError, description_from_wire, digest_of, exchange_to_wire, hello_to_wire,
+    order_from_wire, reply_from_wire,
 };
 use rlbayes_proto::v1::coordinator_client::CoordinatorClient;
 use rlbayes_proto::{MAX_CHUNK_BYTES, MAX_MESSAGE_BYTES, MAX_SNAPSHOT_BYTES, v1};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::time::timeout;
 use tonic::metadata::{Ascii, MetadataValue};
@@ -91,10 +94,15 @@ pub fn client(channel: Channel, token: WithToken) -> Client {
         .max_encoding_message_size(MAX_MESSAGE_BYTES)
 }
 
+/// Rows of networks with so many nodes travel as what differs from rows that both sides know.
+const LEAST_NODES_FOR_DIFFERENCES: usize = 256;
+
 /// The link over gRPC.
 #[derive(Debug)]
 pub struct GrpcLink {
     client: Client,
+    /// Rows that went to the coordinator, or came from it.
+    known: Mutex<KnownRows>,
 }
 
 impl GrpcLink {
@@ -103,7 +111,24 @@ impl GrpcLink {
     pub fn new(channel: Channel, token: WithToken) -> Self {
         Self {
             client: client(channel, token),
+            known: Mutex::default(),
         }
+    }
+
+    fn known(&self) -> MutexGuard<'_, KnownRows> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sends an exchange once, its rows told as what differs from known ones.
+    async fn send(
+        &self,
+        search: &SearchDescription,
+        exchange: &Exchange,
+        known: &KnownRows,
+    ) -> Result<v1::ExchangeReply, Status> {
+        let request = timed(exchange_to_wire(search.id, exchange, known), CALL);
+        let reply = self.client.clone().exchange(request).await?;
+        Ok(reply.into_inner())
     }
 
     async fn collect(
@@ -237,17 +262,33 @@ impl Link for GrpcLink {
         search: &SearchDescription,
         exchange: Exchange,
     ) -> Result<Reply, LinkError> {
-        let reply = self
-            .client
-            .clone()
-            .exchange(timed(exchange_to_wire(search.id, &exchange), CALL))
-            .await
-            .map_err(|status| classify(&status))?
-            .into_inner();
+        let differences =
+            search.nodes >= LEAST_NODES_FOR_DIFFERENCES && search.replicates.is_none();
+        let mut known = match differences {
+            true => self.known().clone(),
+            false => KnownRows::default(),
+        };
+        let mut sent = self.send(search, &exchange, &known).await;
+        if matches!(&sent, Err(status) if status.code() == Code::OutOfRange) {
+            // The coordinator does not know a row any more, perhaps after a restart.
+            known.clear();
+            self.known().clear();
+            sent = self.send(search, &exchange, &known).await;
+        }
+        let reply = sent.map_err(|status| classify(&status))?;
         for reason in &reply.refused {
             tracing::warn!(%reason, "the coordinator refused a row");
         }
-        reply_from_wire(&reply, search.nodes).map_err(nonsense)
+        let reply = reply_from_wire(reply, search.nodes, &known).map_err(nonsense)?;
+        if differences {
+            let rows = rows_of(&exchange, &reply).map(|row| (digest_of(row), row.clone()));
+            let rows: Vec<_> = rows.collect();
+            let mut known = self.known();
+            for (digest, row) in rows {
+                known.note(digest, row);
+            }
+        }
+        Ok(reply)
     }
 
     async fn leave(
@@ -259,9 +300,10 @@ impl Link for GrpcLink {
             // Every round's reports and states are there already.
             exchange.reports.clear();
         }
+        let whole = exchange_to_wire(search.id, &exchange, &KnownRows::default());
         self.client
             .clone()
-            .leave(timed(exchange_to_wire(search.id, &exchange), CALL))
+            .leave(timed(whole, CALL))
             .await
             .map_err(|status| classify(&status))?;
         Ok(())
@@ -274,6 +316,23 @@ impl Link for GrpcLink {
     fn least_pause(&self) -> Duration {
         LEAST_PAUSE
     }
+}
+
+/// Returns the rows that an exchange has made known to both sides: of each chain the newest that it
+/// told, and those that came back.
+fn rows_of<'a>(exchange: &'a Exchange, reply: &'a Reply) -> impl Iterator<Item = &'a EliteRow> {
+    let told = exchange
+        .reports
+        .iter()
+        .filter_map(|report| report.finds.last());
+    let came = reply
+        .answers
+        .iter()
+        .filter_map(|(_, _, answer)| match answer {
+            Answer::Continue { seeds, .. } => seeds.as_ref(),
+            Answer::Stop | Answer::Revoke => None,
+        });
+    told.map(|(_, row)| row).chain(came.flat_map(Seeds::rows))
 }
 
 /// Reads what a worker gets when it joins.
@@ -342,7 +401,9 @@ pub fn describe(status: &Status) -> String {
     let mut cause = std::error::Error::source(status);
     while let Some(error) = cause {
         let message = error.to_string();
-        if !text.contains(&message) {
+        // What only says that there is a cause is left out.
+        let says_nothing = message == "transport error" && error.source().is_some();
+        if !says_nothing && !text.contains(&message) {
             text = if text.is_empty() {
                 message
             } else {

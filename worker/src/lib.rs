@@ -3,6 +3,7 @@
 
 pub mod chains;
 pub mod data_store;
+pub mod folder_lock;
 pub mod grpc_link;
 pub mod host;
 pub mod link;

@@ -10,6 +10,7 @@ use rlbayes_common::exchange::{
     Answer, ChainCounters, ChainOrder, ChainReport, ChainStatus, WorkerStatistics,
 };
 use rlbayes_common::ids::ChainId;
+use rlbayes_common::search::UnfitState;
 use std::collections::VecDeque;
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -147,12 +148,13 @@ impl Queue {
 }
 
 impl Chains for ReplicateChains {
-    fn run(&mut self, order: &ChainOrder, _begin: Begin) {
+    fn run(&mut self, order: &ChainOrder, _begin: Begin) -> Result<(), UnfitState> {
         self.queue
             .lock()
             .orders
             .push_back((order.chain, order.sequence));
         self.queue.changed.notify_one();
+        Ok(())
     }
 
     fn answer(&mut self, chain: ChainId, answer: Answer) {

@@ -140,7 +140,8 @@ where
             }
             Action::CancelCall => self.call = None,
             Action::Run(order, begin) => {
-                self.opened.as_mut()?.chains.run(&order, begin);
+                let run = self.opened.as_mut()?.chains.run(&order, begin);
+                return run.err().map(|why| Event::StateUnfit(order.chain, why));
             }
             Action::Answer(chain, answer) => self.opened.as_mut()?.chains.answer(chain, answer),
             Action::WantSnapshots => self.opened.as_mut()?.chains.want_snapshots(),

@@ -26,9 +26,6 @@ pub(crate) fn log(event: &LogEvent) {
         LogEvent::StateNotFetched(chain, error) => {
             tracing::warn!(%chain, %error, "the state of a chain cannot be fetched");
         }
-        LogEvent::StateNotRead(chain, error) => {
-            tracing::warn!(%chain, %error, "the state of a chain cannot be read");
-        }
         LogEvent::LastReportFailed(error) => {
             tracing::debug!(%error, "a last report did not arrive");
         }

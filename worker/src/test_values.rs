@@ -14,6 +14,7 @@ pub(crate) fn settings() -> SessionSettings {
         replaces: None,
         host: "here".into(),
         threads: 1,
+        memory: None,
         program_version: "1".into(),
         give_up_after: None,
         checkpoint_every: Duration::from_secs(10),

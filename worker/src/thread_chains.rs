@@ -3,8 +3,9 @@
 use crate::chains::Chains;
 use crate::state::Begin;
 use rlbayes::chains::{ChainMaker, ChainThreads, NotPosted, ReportSink, SliceSettings};
-use rlbayes_common::exchange::{Answer, ChainOrder, ChainReport, WorkerStatistics};
+use rlbayes_common::exchange::{Answer, ChainOrder, ChainReport, Pace, WorkerStatistics};
 use rlbayes_common::ids::ChainId;
+use rlbayes_common::search::UnfitState;
 use std::io;
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TrySendError;
@@ -16,6 +17,7 @@ const MAILBOX: usize = 256;
 #[derive(Debug)]
 pub struct ThreadChains {
     maker: ChainMaker,
+    pace: Pace,
     threads: ChainThreads,
     reports: mpsc::Receiver<ChainReport>,
 }
@@ -28,10 +30,12 @@ impl ThreadChains {
     pub fn start(count: u32, maker: ChainMaker, settings: SliceSettings) -> io::Result<Self> {
         let (sender, reports) = mpsc::channel(MAILBOX);
         let mailbox = Mailbox(sender);
+        let pace = settings.pace;
         let threads =
             ChainThreads::start(count, maker.clone(), settings, Default::default(), mailbox)?;
         Ok(Self {
             maker,
+            pace,
             threads,
             reports,
         })
@@ -55,9 +59,10 @@ impl ReportSink for Mailbox {
 }
 
 impl Chains for ThreadChains {
-    fn run(&mut self, order: &ChainOrder, begin: Begin) {
-        let chain = begin.chain(&self.maker, order.chain);
+    fn run(&mut self, order: &ChainOrder, begin: Begin) -> Result<(), UnfitState> {
+        let chain = begin.chain(&self.maker, order.chain, self.pace)?;
         self.threads.run(chain, order);
+        Ok(())
     }
 
     fn answer(&mut self, chain: ChainId, answer: Answer) {

@@ -6,6 +6,7 @@ use crate::state::Begin;
 use crate::thread_chains::ThreadChains;
 use rlbayes_common::exchange::{Answer, ChainOrder, ChainReport, WorkerStatistics};
 use rlbayes_common::ids::ChainId;
+use rlbayes_common::search::UnfitState;
 
 /// The chains of a worker, whatever its work is.
 #[derive(Debug)]
@@ -17,7 +18,7 @@ pub enum WorkerChains {
 }
 
 impl Chains for WorkerChains {
-    fn run(&mut self, order: &ChainOrder, begin: Begin) {
+    fn run(&mut self, order: &ChainOrder, begin: Begin) -> Result<(), UnfitState> {
         match self {
             Self::Search(chains) => chains.run(order, begin),
             Self::Replicates(chains) => chains.run(order, begin),

@@ -11,6 +11,7 @@ use rlbayes_common::exchange::{
 };
 use rlbayes_common::ids::{ChainId, WorkerId};
 use rlbayes_common::score::LogScore;
+use rlbayes_common::search::UnfitState;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -123,7 +124,9 @@ impl Counting {
 }
 
 impl Chains for Counting {
-    fn run(&mut self, _: &ChainOrder, _: crate::state::Begin) {}
+    fn run(&mut self, _: &ChainOrder, _: crate::state::Begin) -> Result<(), UnfitState> {
+        Ok(())
+    }
 
     fn answer(&mut self, _: ChainId, _: Answer) {}
 

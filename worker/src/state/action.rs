@@ -6,8 +6,7 @@ use crate::state::{End, SessionError};
 use rlbayes::chains::ChainMaker;
 use rlbayes_common::exchange::{Answer, ChainOrder, Exchange, Hello, Pace, Snapshot};
 use rlbayes_common::ids::{ChainId, SearchId, WorkerId};
-use rlbayes_common::search::{Chain, SavedChain, Seeds};
-use rlbayes_common::snapshot::SnapshotError;
+use rlbayes_common::search::{Chain, SavedChain, Seeds, UnfitState};
 
 /// Something to be done by whoever drives the state machine.
 #[derive(Clone, Debug)]
@@ -54,12 +53,22 @@ pub enum Begin {
 }
 
 impl Begin {
-    /// Makes the chain.
-    #[must_use]
-    pub fn chain(self, maker: &ChainMaker, id: ChainId) -> Box<dyn Chain> {
-        match self {
-            Self::Start(seeds) => maker.start(id, seeds),
-            Self::Resume(saved, seeds) => maker.resume(id, &saved, seeds),
+    /// Makes the chain. A free-running one whose state does not fit starts anew.
+    ///
+    /// # Errors
+    /// If the state of a lockstep chain does not fit: another course would not be the same search.
+    pub fn chain(
+        self,
+        maker: &ChainMaker,
+        id: ChainId,
+        pace: Pace,
+    ) -> Result<Box<dyn Chain>, UnfitState> {
+        match (self, pace) {
+            (Self::Start(seeds), _) => Ok(maker.start(id, seeds)),
+            (Self::Resume(saved, seeds), Pace::Lockstep) => maker.resume(id, &saved, seeds),
+            (Self::Resume(saved, seeds), Pace::Free) => {
+                Ok(maker.resume_or_start(id, &saved, seeds))
+            }
         }
     }
 }
@@ -85,8 +94,6 @@ pub enum LogEvent {
     ResumedFromCheckpoint(ChainId),
     /// A chain's state could not be fetched; its order comes again.
     StateNotFetched(ChainId, LinkError),
-    /// A chain's state could not be read.
-    StateNotRead(ChainId, SnapshotError),
     /// A last report did not arrive; retrying.
     LastReportFailed(LinkError),
     /// The coordinator did not take the last reports in time.

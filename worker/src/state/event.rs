@@ -3,7 +3,7 @@
 use crate::link::{Joined, LinkError};
 use rlbayes_common::exchange::{ChainReport, Reply, Snapshot};
 use rlbayes_common::ids::ChainId;
-use rlbayes_common::search::SavedChain;
+use rlbayes_common::search::{SavedChain, UnfitState};
 use std::collections::BTreeMap;
 use thiserror::Error;
 
@@ -26,6 +26,8 @@ pub enum Event {
     Left(Result<(), LinkError>),
     /// A call to fetch a chain's state has returned.
     ChainFetched(Result<Snapshot, LinkError>),
+    /// A chain could not be run: its state does not fit the search.
+    StateUnfit(ChainId, UnfitState),
     /// A chain reports.
     Report(ChainReport),
     /// All chains have ended, though nobody here has ended them.

@@ -116,6 +116,10 @@ impl Leaving {
             Ok(()) => {}
             // A coordinator that was started again; it has taken the rows.
             Err(LinkError::JoinAgain(_)) if !self.is_last => {}
+            Err(error @ LinkError::JoinAgain(_)) => {
+                actions.push(Action::Log(LogEvent::LastReportFailed(error)));
+                return Progress::Done;
+            }
             Err(error) => {
                 actions.push(Action::Log(LogEvent::LastReportFailed(error)));
                 self.retry_at = Some(now + backoff::delay(self.attempt, 0));

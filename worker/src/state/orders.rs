@@ -2,6 +2,7 @@
 //! that is fetched first, or from the start.
 
 use super::action::{Action, Begin, LogEvent};
+use super::settings::SessionError;
 use super::working::{Call, Run, Working};
 use crate::link::LinkError;
 use rlbayes_common::exchange::{ChainOrder, Origin, Pace, RunSequence, Snapshot};
@@ -64,12 +65,15 @@ impl Working {
 
     /// Runs a chain whose state was fetched, and those that are ordered after it. If it could not
     /// be fetched, the order comes again with the next reply.
+    ///
+    /// # Errors
+    /// If it can't be read: it is what the coordinator has stored, and would be no other next time.
     pub(super) fn take_state(
         &mut self,
         order: ChainOrder,
         fetched: Result<Snapshot, LinkError>,
         actions: &mut Vec<Action>,
-    ) {
+    ) -> Result<(), SessionError> {
         match fetched.map(|snapshot| decode_chain(snapshot.bytes(), self.nodes)) {
             Ok(Ok(saved)) => {
                 let seeds = match &order.origin {
@@ -79,13 +83,14 @@ impl Working {
                 self.run(order, Begin::Resume(Box::new(saved), seeds), actions);
             }
             Ok(Err(error)) => {
-                actions.push(Action::Log(LogEvent::StateNotRead(order.chain, error)));
+                return Err(SessionError::State(order.chain, error.to_string()));
             }
             Err(error) => {
                 actions.push(Action::Log(LogEvent::StateNotFetched(order.chain, error)));
             }
         }
         self.run_next(actions);
+        Ok(())
     }
 
     fn run(&mut self, mut order: ChainOrder, begin: Begin, actions: &mut Vec<Action>) {

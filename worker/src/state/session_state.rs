@@ -258,8 +258,17 @@ impl SessionState {
                 Err(error) => self.call_failed(now, working, error, actions),
             },
             (Event::ChainFetched(fetched), Some(Call::FetchChain(order))) => {
-                working.take_state(order, fetched, actions);
-                Phase::Working(working)
+                match working.take_state(order, fetched, actions) {
+                    Ok(()) => Phase::Working(working),
+                    Err(error) => end_chains(working, Then::Fail(error), actions),
+                }
+            }
+            (Event::StateUnfit(chain, why), call) => {
+                if call.is_some() {
+                    actions.push(Action::CancelCall);
+                }
+                let error = SessionError::State(chain, why.to_string());
+                end_chains(working, Then::Fail(error), actions)
             }
             (Event::Shutdown, call) => {
                 if call.is_some() {

@@ -17,6 +17,8 @@ pub struct SessionSettings {
     pub host: String,
     /// How many threads it has.
     pub threads: u32,
+    /// How many bytes of memory it may use; none: as many as its chains take.
+    pub memory: Option<u64>,
     /// The program's version.
     pub program_version: String,
     /// How long it retries without reaching the coordinator; none: for ever.
@@ -60,6 +62,10 @@ pub enum SessionError {
     /// The search can't be run here.
     #[error("{0}")]
     Host(String),
+    /// The coordinator's state of a chain is of no use, and a deterministic search would go another
+    /// way without it.
+    #[error("the coordinator's state of chain {0} can't be continued: {1}")]
+    State(ChainId, String),
 }
 
 impl SessionSettings {
@@ -70,6 +76,7 @@ impl SessionSettings {
             replaces: self.replaces,
             host: self.host.clone(),
             threads: self.threads,
+            memory: self.memory,
             program_version: self.program_version.clone(),
             chains: held.chains,
             search: held.search,

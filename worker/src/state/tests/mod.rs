@@ -19,7 +19,7 @@ use rlbayes_common::score::LogScore;
 use rlbayes_common::search::SavedChain;
 use rlbayes_common::snapshot::encode_chain;
 use rlbayes_proto::MAX_LIST_BYTES;
-use rlbayes_proto::convert::exchange_to_wire;
+use rlbayes_proto::convert::{KnownRows, exchange_to_wire};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -215,6 +215,6 @@ fn scores(report: &ChainReport) -> Vec<f64> {
 }
 
 fn assert_fits(exchange: &Exchange) {
-    let bytes = exchange_to_wire(SearchId([0; 16]), exchange).encoded_len();
+    let bytes = exchange_to_wire(SearchId([0; 16]), exchange, &KnownRows::default()).encoded_len();
     assert!(bytes <= MAX_LIST_BYTES + 1024, "{bytes}");
 }

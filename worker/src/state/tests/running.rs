@@ -2,7 +2,7 @@
 
 use super::*;
 use rlbayes_common::exchange::RunSequence;
-use rlbayes_common::search::StoppedBy;
+use rlbayes_common::search::{StoppedBy, UnfitState};
 
 fn stored(snapshot: &Snapshot) -> Origin {
     Origin::Stored {
@@ -90,14 +90,10 @@ fn states_are_fetched_one_after_the_other_and_nothing_else_is_called_meanwhile()
 }
 
 #[test]
-fn a_state_that_cannot_be_fetched_or_read_waits_for_its_order_to_come_again() {
+fn a_state_that_cannot_be_fetched_waits_for_its_order_to_come_again() {
     let mut driven = Driven::working(Pace::Lockstep, 0);
     let state = state_of(1);
-    let fetched = [
-        Err(away()),
-        Ok(Snapshot::new(b"something else".as_slice())),
-        Ok(state.clone()),
-    ];
+    let fetched = [Err(away()), Ok(state.clone())];
     for (number, fetched) in fetched.into_iter().enumerate() {
         driven.exchange();
         let actions = driven.reply(orders(vec![order(0, stored(&state))]));
@@ -108,12 +104,35 @@ fn a_state_that_cannot_be_fetched_or_read_waits_for_its_order_to_come_again() {
                 logged(&actions)[..],
                 [LogEvent::StateNotFetched(ChainId(0), _)]
             )),
-            1 => assert!(matches!(
-                logged(&actions)[..],
-                [LogEvent::StateNotRead(ChainId(0), _)]
-            )),
             _ => assert_eq!(runs(&actions).len(), 1),
         }
+    }
+}
+
+#[test]
+fn a_lockstep_worker_stops_at_a_state_that_cannot_be_continued() {
+    let state = state_of(1);
+    let unreadable = Snapshot::new(b"something else".as_slice());
+    let unfit = Event::StateUnfit(ChainId(0), UnfitState::Field("places"));
+    for (fetched, then) in [(unreadable, None), (state.clone(), Some(unfit))] {
+        let mut driven = Driven::working(Pace::Lockstep, 0);
+        driven.exchange();
+        driven.reply(orders(vec![order(0, stored(&state))]));
+        let mut actions = driven.apply(Event::ChainFetched(Ok(fetched)));
+        if let Some(unfit) = then {
+            assert_eq!(runs(&actions).len(), 1);
+            actions = driven.apply(unfit);
+        }
+        assert!(
+            matches!(actions.last(), Some(Action::EndChains)),
+            "{actions:?}"
+        );
+        let actions = driven.apply(Event::LastReports(Vec::new()));
+        let end = finished(&actions);
+        assert!(
+            matches!(end, Err(SessionError::State(ChainId(0), _))),
+            "{end:?}"
+        );
     }
 }
 
