@@ -25,7 +25,7 @@ pub(crate) struct AverageCommand {
     /// The networks, in any readable format, over the same variables
     #[arg(required = true, value_name = "NET")]
     networks: Vec<PathBuf>,
-    /// A result file; may be given several times: .csv (bnlearn's columns), .json, .svg, .dot, .graphml
+    /// A result file; may be given several times: .csv (bnlearn's columns), .json, .svg, .png, .pdf, .dot, .graphml
     #[arg(short, long = "output", value_name = "FILE")]
     output: Vec<PathBuf>,
     /// Strength from which on edges are drawn
@@ -55,7 +55,7 @@ pub(crate) fn run(args: &AverageCommand) -> Result<(), Failure> {
         .map(|path| {
             SupportFile::of(path)?.ok_or_else(|| {
                 let what =
-                    "holds a network, not support; expected .csv, .json, .svg, .dot or .graphml";
+                    "holds a network, not support; expected .csv, .json, .svg, .png, .pdf, .dot or .graphml";
                 Failure::file(path, what)
             })
         })

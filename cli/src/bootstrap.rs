@@ -4,10 +4,12 @@ use crate::args::{NameArgs, read_structure};
 use crate::failure::Failure;
 use crate::file_roles::FileRoles;
 use crate::html_report::{self, Learned, is_report};
+use crate::invocation::Invocation;
 use crate::output::{FormatArgs, Output, OutputOptions, network_for};
 use crate::progress::SearchBar;
 use crate::replicate_args::ReplicateArgs;
 use crate::search_flags::SearchFlags;
+use crate::status_line::StatusLine;
 use crate::support_files::SupportFile;
 use crate::support_report::{MEANING, as_json, report};
 use crate::table_args::TableArgs;
@@ -15,7 +17,6 @@ use crate::target::Target;
 use crate::terminal::{Messages, print, print_json};
 use crate::units::show_time;
 use clap::Args;
-use indicatif::{ProgressBar, ProgressStyle};
 use rlbayes::coordination::Cooperation;
 use rlbayes::{
     Bootstrap, BootstrapError, BootstrapProgress, BootstrapSettings, Budget, Network, Outcome,
@@ -29,7 +30,7 @@ use std::path::{Path, PathBuf};
 #[derive(Args, Clone, Debug)]
 #[command(after_long_help = help())]
 pub(crate) struct BootstrapCommand {
-    /// The table: CSV or TSV with a header, also gzipped
+    /// The table: CSV, Parquet, Arrow, JSON lines or Excel; - is standard input
     data: PathBuf,
     /// A result file; may be given several times. .csv (bnlearn's columns first), .json, .svg, .png,
     /// .pdf, .dot and .graphml hold the support; .html is a page with the best network and its support;
@@ -64,7 +65,7 @@ pub(crate) struct BootstrapCommand {
 
 fn help() -> String {
     format!(
-        "{MEANING}\n\nThe full table is searched first, for ten times the evaluations of a resampled table unless a \
+        "{MEANING}\n\nThe full table is searched first, for at least ten times the evaluations of a resampled table unless a \
          budget is given; its network is the one to use. Replicates start without edges, whatever \
          --start says. Everything depends on table, flags and --seed alone, not on threads.\n\n\
          Examples:\n  rlbayes bootstrap data/alarm.csv -o support.csv -o support.svg -o report.html\n  \
@@ -77,7 +78,11 @@ fn help() -> String {
 const REPLICATES: u32 = 200;
 
 /// Runs the command.
-pub(crate) fn run(args: &BootstrapCommand, stop: &StopHandle) -> Result<(), Failure> {
+pub(crate) fn run(
+    args: &BootstrapCommand,
+    called: &Invocation,
+    stop: &StopHandle,
+) -> Result<(), Failure> {
     let messages = Messages::new(args.quiet || args.json);
     args.search
         .reads(FileRoles::default())
@@ -140,6 +145,7 @@ pub(crate) fn run(args: &BootstrapCommand, stop: &StopHandle) -> Result<(), Fail
         support: &support,
         truth: truth.as_ref(),
         warnings: &warnings,
+        command: &called.repeated(),
     };
     let mut failed = None;
     for output in &outputs {
@@ -182,27 +188,17 @@ pub(crate) fn replicate(
     stop: &StopHandle,
     messages: Messages,
 ) -> Result<Option<Support>, Failure> {
-    let bar = match messages.is_quiet() {
-        true => ProgressBar::hidden(),
-        false => ProgressBar::new_spinner(),
-    };
-    bar.set_style(
-        ProgressStyle::with_template("{spinner} {wide_msg}")
-            .unwrap_or_else(|_| ProgressStyle::default_spinner()),
-    );
+    let mut status = StatusLine::new(messages.is_quiet());
     let mut bootstrap = Bootstrap::with(table, settings)
         .best(&best.structure())
         .stop_with(stop)
-        .on_progress(|progress| {
-            bar.set_message(line(progress));
-            bar.tick();
-        })
+        .on_progress(|progress| status.show(&line(progress)))
         .on_warning(|warning| messages.warning(&warning));
     if let Some(folder) = state {
         bootstrap = bootstrap.state(folder);
     }
     let done = bootstrap.run();
-    bar.finish_and_clear();
+    status.clear();
     match done {
         Ok(support) => Ok(Some(support)),
         Err(BootstrapError::Nothing) => Ok(None),
@@ -285,6 +281,8 @@ struct Done<'a> {
     truth: Option<&'a Dag>,
     /// What was said while the table was read.
     warnings: &'a [String],
+    /// The command that repeats it.
+    command: &'a str,
 }
 
 fn write(
@@ -309,6 +307,7 @@ fn write(
                 class: Some(&done.best.found().class),
                 alpha: args.alpha,
                 warnings: done.warnings,
+                command: Some(done.command),
             });
             return target.write(page.into_bytes());
         }

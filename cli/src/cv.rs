@@ -2,6 +2,8 @@
 
 use crate::constraint_args::ConstraintArgs;
 use crate::failure::Failure;
+use crate::invocation::Invocation;
+use crate::status_line::StatusLine;
 use crate::table_args::TableArgs;
 use crate::terminal::{Messages, print, print_json};
 use clap::Args;
@@ -13,6 +15,7 @@ use rlbayes::{
 use serde_json::json;
 use std::fmt::Write;
 use std::path::PathBuf;
+use std::sync::Mutex;
 
 /// Compares scores by how well what they learn fits rows held out.
 #[derive(Args, Clone, Debug)]
@@ -55,7 +58,7 @@ pub(crate) struct CvCommand {
 }
 
 /// Runs the command.
-pub(crate) fn run(args: &CvCommand, stop: &StopHandle) -> Result<(), Failure> {
+pub(crate) fn run(args: &CvCommand, called: &Invocation, stop: &StopHandle) -> Result<(), Failure> {
     let messages = Messages::new(args.json);
     let names: Vec<&str> = args.tried.split(',').map(str::trim).collect();
     let candidates = names
@@ -83,15 +86,14 @@ pub(crate) fn run(args: &CvCommand, stop: &StopHandle) -> Result<(), Failure> {
         },
         threads: args.threads.unwrap_or_else(machine::cores) as usize,
     };
-    let bar = indicatif::ProgressBar::new_spinner();
+    let line = Mutex::new(StatusLine::new(args.json));
     let show = |done: usize, all: usize| {
-        if !args.json {
-            bar.set_message(format!("{done} of {all} searches"));
-            bar.tick();
+        if let Ok(mut line) = line.lock() {
+            line.show(&format!("{done} of {all} searches"));
         }
     };
     let figures = cross_validate(&table, &how, stop, &show);
-    bar.finish_and_clear();
+    drop(line);
     let figures = figures.map_err(|error| match error {
         CrossValidationError::Stopped => Failure::Interrupted,
         CrossValidationError::Search(SearchError::Request(RequestError::Constraint(error))) => {
@@ -101,7 +103,7 @@ pub(crate) fn run(args: &CvCommand, stop: &StopHandle) -> Result<(), Failure> {
     })?;
     let winner = simplest_within_one_standard_error(&figures);
     let winner = winner.ok_or_else(|| Failure::Bug("nothing was compared".into()))?;
-    let command = command(args, &figures[winner]);
+    let command = called.as_learn(&score_flags(&figures[winner]), &OWN_FLAGS);
     if args.json {
         let rows = names.iter().zip(&figures).map(|(name, figures)| {
             json!({
@@ -174,36 +176,30 @@ fn candidate(text: &str) -> Result<Candidate, Failure> {
     })
 }
 
-/// Returns the command that learns with the winner on the whole table.
-fn command(args: &CvCommand, winner: &CandidateFigures) -> String {
+/// Flags that `learn` has too, and that do not make the winner: those of the folds and their searches.
+const OWN_FLAGS: [&str; 6] = [
+    "alpha",
+    "evaluations",
+    "seed",
+    "threads",
+    "json",
+    "log_format",
+];
+
+/// Returns the flags that choose the winner's score.
+fn score_flags(winner: &CandidateFigures) -> Vec<String> {
     let Candidate {
         score,
         penalty_scale,
     } = winner.candidate;
-    let mut command = format!(
-        "rlbayes learn {} --score {}",
-        args.data.display(),
-        score.name()
-    );
+    let mut flags = vec!["--score".to_owned(), score.name().to_owned()];
     if let Score::Bdeu { ess } = score {
-        let _ = write!(command, " --ess {ess}");
+        flags.extend(["--ess".to_owned(), ess.to_string()]);
     }
     if penalty_scale.to_bits() != 1.0_f64.to_bits() {
-        let _ = write!(command, " --penalty-scale {penalty_scale}");
+        flags.extend(["--penalty-scale".to_owned(), penalty_scale.to_string()]);
     }
-    for (flag, path) in [
-        ("--required", &args.constraints.required),
-        ("--forbidden", &args.constraints.forbidden),
-        ("--tiers", &args.constraints.tiers),
-    ] {
-        if let Some(path) = path {
-            let _ = write!(command, " {flag} {}", path.display());
-        }
-    }
-    if let Some(most) = args.constraints.max_parents {
-        let _ = write!(command, " --max-parents {most}");
-    }
-    command
+    flags
 }
 
 #[cfg(test)]

@@ -1,11 +1,13 @@
 //! `-o report.html`: the result of `learn` as one page that a browser opens without the network.
 
+use crate::directions::{Directions, ONE_MEMBER};
 use crate::failure::Failure;
 use crate::prove::sentence;
 use crate::provenance::about;
+use crate::support_report::{self, IN_SHORT};
 use crate::target::Target;
 use crate::units::{counted, show_time};
-use rlbayes::{Outcome, Support, Table};
+use rlbayes::{Outcome, Support, SupportTable, Table};
 use rlbayes_common::fit::fit;
 use rlbayes_common::graph::{Cpdag, Dag};
 use rlbayes_common::ids::NodeIdx;
@@ -31,6 +33,13 @@ pub(crate) struct Learned<'a> {
     pub(crate) alpha: f64,
     /// What was said while the table was read.
     pub(crate) warnings: &'a [String],
+    /// The command that repeats it, if it was made by one.
+    pub(crate) command: Option<&'a str>,
+}
+
+/// Returns the support of edges as pages show it: dashed below the threshold of its request.
+pub(crate) fn shown_support(support: &Support) -> (&SupportTable, f64) {
+    (support.table(), support.request().threshold())
 }
 
 /// Checks the places of reports.
@@ -88,7 +97,7 @@ pub(crate) fn html(learned: &Learned<'_>) -> String {
         facts.push((
             "Support",
             format!(
-                "share of {} that have the edge",
+                "share of {} that have the edge: {IN_SHORT}",
                 counted(support.replicates(), "resampled table")
             ),
         ));
@@ -99,15 +108,22 @@ pub(crate) fn html(learned: &Learned<'_>) -> String {
         let name = match name {
             "alpha" => "Added to every count",
             "ess" => "Equivalent sample size",
+            "forbidden_edges" => "Forbidden edges",
+            "max_parents" => "Most parents of a node",
             "penalty_scale" => "Scale of the penalty",
             "program" => "Program",
+            "required_edges" => "Required edges",
             "table_fingerprint" => "Fingerprint of the table",
+            "tiers" => "Tiers",
             name => name,
         };
         facts.push((name, text.to_owned()));
     }
     let mut warnings = learned.warnings.to_vec();
     warnings.extend(cautions(table, &found.dag));
+    if let Some(support) = learned.support {
+        warnings.extend(support_report::cautions(support));
+    }
     let curve = outcome.trace();
     let curve = curve
         .iter()
@@ -118,13 +134,21 @@ pub(crate) fn html(learned: &Learned<'_>) -> String {
             network: &network,
             class: learned.class,
             worths: Some(&found.gains),
-            support: learned.support.map(Support::table),
+            support: learned.support.map(shown_support),
         },
         table: table.data(),
         facts,
         warnings,
+        directions: match learned.class {
+            Some(_) => Directions::of(outcome).on_page(),
+            None => ONE_MEMBER,
+        },
         curve: curve.collect(),
-        command: &command(std::env::args()),
+        searched: (
+            outcome.elapsed().as_secs_f64(),
+            show_time(outcome.elapsed()),
+        ),
+        command: learned.command,
     })
 }
 
@@ -176,36 +200,9 @@ fn as_float(count: usize) -> f64 {
     count as f64
 }
 
-/// Writes a command such that a shell reads it back.
-fn command(words: impl Iterator<Item = String>) -> String {
-    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./=:,+@%".contains(letter);
-    let words = words.enumerate().map(|(at, word)| match at {
-        0 => "rlbayes".to_owned(),
-        _ if !word.is_empty() && word.chars().all(is_plain) => word,
-        _ => format!("'{}'", word.replace('\'', "'\\''")),
-    });
-    words.collect::<Vec<_>>().join(" ")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn commands_are_quoted_as_a_shell_reads_them() {
-        let words = [
-            "/usr/bin/rlbayes",
-            "learn",
-            "my data.csv",
-            "it's",
-            "",
-            "a=b,c",
-        ];
-        assert_eq!(
-            command(words.iter().map(|&word| word.to_owned())),
-            "rlbayes learn 'my data.csv' 'it'\\''s' '' a=b,c"
-        );
-    }
 
     #[test]
     fn reports_are_told_by_their_ending() {

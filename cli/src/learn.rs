@@ -5,6 +5,7 @@ use crate::bootstrap::replicate;
 use crate::failure::Failure;
 use crate::file_roles::FileRoles;
 use crate::html_report::{self, Learned, is_report};
+use crate::invocation::Invocation;
 use crate::output::{FormatArgs, Output, OutputOptions, network_for};
 use crate::progress::SearchBar;
 use crate::prove::sentence;
@@ -29,7 +30,7 @@ use std::path::PathBuf;
 #[derive(Args, Clone, Debug)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct LearnArgs {
-    /// The table: CSV or TSV with a header, also gzipped
+    /// The table: CSV, Parquet, Arrow, JSON lines or Excel; - is standard input
     data: PathBuf,
     /// A result file; may be given several times. The ending chooses the format: .bif .xml .bifxml
     /// .dot .json .svg .png .pdf .csv (edge list) .graphml .txt (model string) .html (a report to
@@ -66,7 +67,7 @@ pub(crate) struct LearnArgs {
     prove: ProveMode,
     /// Whether graphs and pictures (SVG, PNG, PDF, DOT, GraphML, edge list) show which edges may point either
     /// way, or the written network alone
-    #[arg(long = "as", value_enum, default_value_t = ShownAs::Cpdag)]
+    #[arg(id = "as", long = "as", value_enum, ignore_case = true, default_value_t = ShownAs::Cpdag)]
     shown_as: ShownAs,
     /// Pictures: draws only the neighbourhood of a node
     #[arg(long, value_name = "NODE")]
@@ -101,7 +102,7 @@ Examples:
   rlbayes learn data.csv --search paper --iterations 500000 --seed 7 --json";
 
 /// Runs the command.
-pub(crate) fn run(args: &LearnArgs, stop: &StopHandle) -> Result<(), Failure> {
+pub(crate) fn run(args: &LearnArgs, called: &Invocation, stop: &StopHandle) -> Result<(), Failure> {
     let messages = Messages::new(args.quiet);
     let roles = FileRoles::default()
         .reads("the table", &args.data)
@@ -195,6 +196,7 @@ pub(crate) fn run(args: &LearnArgs, stop: &StopHandle) -> Result<(), Failure> {
             outputs: &outputs,
             reports: &reports,
             warnings: &warnings,
+            command: &called.repeated(),
         },
         messages,
     )?;
@@ -221,6 +223,8 @@ struct Files<'a> {
     reports: &'a [Target],
     /// What was said about the table.
     warnings: &'a [String],
+    /// The command that repeats the search.
+    command: &'a str,
 }
 
 fn finish(
@@ -275,6 +279,7 @@ fn finish(
             class: options.class,
             alpha: args.alpha,
             warnings: files.warnings,
+            command: Some(files.command),
         });
         for target in files.reports {
             match target.write(page.clone().into_bytes()) {

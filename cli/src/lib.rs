@@ -8,11 +8,13 @@ mod check;
 mod cluster;
 mod constraint_args;
 mod cv;
+mod directions;
 mod edge_lines;
 mod failure;
 mod file_roles;
 mod flag_hints;
 mod html_report;
+mod invocation;
 mod learn;
 mod manual;
 mod model;
@@ -24,6 +26,7 @@ mod prove;
 mod replicate_args;
 mod report;
 mod search_flags;
+mod status_line;
 mod support_files;
 mod support_report;
 mod table_args;
@@ -36,6 +39,7 @@ use clap::builder::BoolishValueParser;
 use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use failure::Failure;
+use invocation::Invocation;
 use rlbayes::{Outcome, Support, provenance, units};
 use std::ffi::OsString;
 use std::io::IsTerminal;
@@ -119,8 +123,9 @@ enum Command {
 /// is meant to be all that a process does: it handles signals, and a panic ends the process.
 #[must_use]
 pub fn run_command(arguments: impl IntoIterator<Item = OsString>) -> u8 {
+    let words: Vec<OsString> = arguments.into_iter().collect();
     let parsed = with_environment_variables(Cli::command())
-        .try_get_matches_from(arguments)
+        .try_get_matches_from(&words)
         .and_then(|matches| Ok((Cli::from_arg_matches(&matches)?, matches)));
     let (cli, matches) = match parsed {
         Ok(parsed) => parsed,
@@ -128,12 +133,17 @@ pub fn run_command(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     };
     start_log(&cli);
     end_on_panic();
-    if let Some((_, given)) = matches.subcommand() {
-        for warning in no_effect::warnings(given) {
+    if let Some(command) = matches.subcommand() {
+        for warning in no_effect::warnings(command) {
             terminal::Messages::new(false).warning(&warning);
         }
     }
-    match run(&cli.command) {
+    let called = Invocation::new(&words, &matches, |variable| std::env::var_os(variable));
+    let done = match called {
+        Some(called) => run(&cli.command, &called),
+        None => Err(Failure::Bug("there is no command".into())),
+    };
+    match done {
         Ok(()) => 0,
         Err(failure) => {
             terminal::print_failure(&failure);
@@ -152,6 +162,7 @@ pub fn report_page(outcome: &Outcome, support: Option<&Support>, alpha: f64) -> 
         class: Some(&outcome.found().class),
         alpha,
         warnings: report.map_or(&[], |report| &report.warnings),
+        command: None,
     })
 }
 
@@ -175,7 +186,7 @@ fn start_log(cli: &Cli) {
     let wanted = Some(wanted).filter(|wanted| !wanted.is_empty());
     let filter: Option<Targets> = wanted.and_then(|wanted| wanted.parse().ok());
     let filter = filter.unwrap_or_else(|| Targets::new().with_default(usual));
-    let log = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
+    let log = tracing_subscriber::fmt::layer().with_writer(status_line::stderr);
     let log = match cli.log_format {
         LogFormat::Text => log.with_ansi(std::io::stderr().is_terminal()).boxed(),
         LogFormat::Json => {
@@ -235,10 +246,10 @@ fn expectation(sentence: &str) -> String {
     sentence
 }
 
-fn run(command: &Command) -> Result<(), Failure> {
+fn run(command: &Command, called: &Invocation) -> Result<(), Failure> {
     match command {
-        Command::Learn(args) => learn::run(args, &interrupt_flag()?.into()),
-        Command::Bootstrap(args) => bootstrap::run(args, &interrupt_flag()?.into()),
+        Command::Learn(args) => learn::run(args, called, &interrupt_flag()?.into()),
+        Command::Bootstrap(args) => bootstrap::run(args, called, &interrupt_flag()?.into()),
         Command::Average(args) => average::run(args),
         Command::Prove(args) => prove::run(args, &interrupt_flag()?.into()),
         Command::CheckProof(args) => prove::check(args),
@@ -250,7 +261,7 @@ fn run(command: &Command) -> Result<(), Failure> {
         Command::Loglik(args) => model::loglik(args),
         Command::Query(args) => model::query(args),
         Command::Predict(args) => model::predict(args),
-        Command::Cv(args) => cv::run(args, &interrupt_flag()?.into()),
+        Command::Cv(args) => cv::run(args, called, &interrupt_flag()?.into()),
         Command::Check(args) => check::run(args),
         Command::Coordinator(args) => cluster::coordinator(args),
         Command::Worker(args) => cluster::worker(args),
@@ -288,9 +299,7 @@ fn with_environment_variables(command: clap::Command) -> clap::Command {
     command
         .mut_args(|arg| {
             let variable = match arg.get_long() {
-                Some(long) if !matches!(long, "help" | "version") => {
-                    format!("RLBAYES_{}", long.to_uppercase().replace('-', "_"))
-                }
+                Some(long) if !matches!(long, "help" | "version") => invocation::variable(long),
                 _ => return arg,
             };
             let arg = match arg.get_action() {

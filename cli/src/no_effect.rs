@@ -22,9 +22,11 @@ enum Needs {
     UnknownEnding,
     /// Another flag.
     Flag(&'static str),
+    /// Resampled tables, which `bootstrap` makes unasked.
+    Replicates,
 }
 
-use Format::{Bif, Json, Pdf, Png, Svg, XmlBif};
+use Format::{Bif, Csv, Dot, GraphMl, Json, Pdf, Png, Svg, XmlBif};
 use ScoreName::{Aic, Bdeu, Bic};
 use SearchName::{BncPso, Ftta, Ga, Hc, Iwo, Paper, Rlbayes, Sa};
 
@@ -67,6 +69,13 @@ const TABLE: &[(&str, Needs)] = &[
         "around",
         Needs::Result(&[Svg, Png, Pdf], "an SVG, PNG or PDF"),
     ),
+    (
+        "as",
+        Needs::Result(
+            &[Json, Csv, Dot, GraphMl, Svg, Png, Pdf],
+            "a JSON, edge list, DOT, GraphML or picture",
+        ),
+    ),
     ("portable_names", Needs::Result(&[Bif], "a BIF")),
     (
         "alpha",
@@ -75,13 +84,18 @@ const TABLE: &[(&str, Needs)] = &[
     ("format", Needs::UnknownEnding),
     ("checkpoint_every", Needs::Flag("state")),
     ("http_token", Needs::Flag("http")),
+    ("rows_per_replicate", Needs::Replicates),
+    ("without_replacement", Needs::Replicates),
+    ("replicate_evaluations", Needs::Replicates),
+    ("threshold", Needs::Replicates),
+    ("keep_networks", Needs::Replicates),
 ];
 
 /// The ids of the arguments that name results.
 const RESULTS: [&str; 2] = ["output", "to"];
 
 /// Returns a sentence about each flag of a command that was given and has no effect.
-pub(crate) fn warnings(given: &ArgMatches) -> Vec<String> {
+pub(crate) fn warnings((command, given): (&str, &ArgMatches)) -> Vec<String> {
     let is_known = |id: &str| given.try_contains_id(id).is_ok();
     let is_given =
         |id: &str| is_known(id) && given.value_source(id) == Some(ValueSource::CommandLine);
@@ -90,13 +104,16 @@ pub(crate) fn warnings(given: &ArgMatches) -> Vec<String> {
         .filter(|(id, _)| is_given(id))
         .filter_map(|(id, needs)| {
             let flag = format!("--{}", id.replace('_', "-"));
-            Some(format!("{flag} has no effect {}", missing(given, *needs)?))
+            Some(format!(
+                "{flag} has no effect {}",
+                missing(command, given, *needs)?
+            ))
         })
         .collect()
 }
 
 /// Returns what stands in the way of an effect; none: nothing does.
-fn missing(given: &ArgMatches, needs: Needs) -> Option<String> {
+fn missing(command: &str, given: &ArgMatches, needs: Needs) -> Option<String> {
     match needs {
         Needs::Score(wanted) => {
             let score = given.try_get_one::<ScoreName>("score").ok()??;
@@ -119,6 +136,11 @@ fn missing(given: &ArgMatches, needs: Needs) -> Option<String> {
         Needs::Flag(id) => {
             let is_there = given.try_contains_id(id).is_ok_and(|is_there| is_there);
             (!is_there).then(|| format!("without --{}", id.replace('_', "-")))
+        }
+        Needs::Replicates => {
+            // Commands that know no replicates have a flag of that name for something else.
+            let is_there = given.try_contains_id("replicates").unwrap_or(true);
+            (!is_there && command != "bootstrap").then(|| "without --replicates".to_owned())
         }
     }
 }
@@ -144,7 +166,7 @@ mod tests {
 
     fn told(line: &str) -> Vec<String> {
         let matches = Cli::command().get_matches_from(line.split_whitespace());
-        warnings(matches.subcommand().unwrap().1)
+        warnings(matches.subcommand().unwrap())
     }
 
     #[test]
@@ -175,12 +197,24 @@ mod tests {
                 "--portable-names has no effect without a BIF file among the results",
             ),
             (
+                "convert a.bif b.xml --as cpdag",
+                "--as has no effect without a JSON, edge list, DOT, GraphML or picture file among the results",
+            ),
+            (
                 "learn t.csv -o x.bif --format json",
                 "--format has no effect where the endings of the results name their formats",
             ),
             (
                 "worker --coordinator x --checkpoint-every 1s",
                 "--checkpoint-every has no effect without --state",
+            ),
+            (
+                "learn t.csv --threshold 0.7",
+                "--threshold has no effect without --replicates",
+            ),
+            (
+                "coordinator --data t.csv --state s --rows-per-replicate 0.5",
+                "--rows-per-replicate has no effect without --replicates",
             ),
         ] {
             assert_eq!(told(&format!("rlbayes {line}")), [expected], "{line}");
@@ -192,8 +226,13 @@ mod tests {
             "learn t.csv -o x.svg --around a",
             "learn t.csv -o - --format svg --around a",
             "learn t.csv -o x.json --alpha 1",
+            "learn t.csv -o x.html --as dag",
+            "convert a.bif b.csv --as cpdag",
             "fit t.csv n.csv -o - --format xml --alpha 1",
             "score t.csv n.bif --score bdeu --ess 2",
+            "learn t.csv --replicates 9 --threshold 0.7",
+            "bootstrap t.csv --threshold 0.7 --keep-networks",
+            "average a.bif --threshold 0.7",
         ] {
             let told = told(&format!("rlbayes {line}"));
             assert!(told.is_empty(), "{line}: {told:?}");

@@ -1,14 +1,14 @@
 //! The line that shows people how a search is doing, on stderr.
 
+use crate::status_line::StatusLine;
 use crate::terminal::Messages;
 use crate::units::{show_count, show_time};
-use indicatif::{ProgressBar, ProgressStyle};
 use rlbayes::Progress;
 use std::time::Duration;
 
 /// A line that shows how the search is doing; nothing where stderr is not a terminal or --quiet is on.
 pub(crate) struct SearchBar {
-    bar: ProgressBar,
+    line: StatusLine,
     /// When the rate was measured last, and the evaluations by then.
     last: Option<(Duration, u64)>,
     rate: f64,
@@ -24,17 +24,8 @@ const EVERY: Duration = Duration::from_millis(250);
 impl SearchBar {
     /// Shows the line.
     pub(crate) fn new(quiet: bool) -> Self {
-        let bar = if quiet {
-            ProgressBar::hidden()
-        } else {
-            ProgressBar::new_spinner()
-        };
-        bar.set_style(
-            ProgressStyle::with_template("{spinner} {msg}")
-                .unwrap_or_else(|_| ProgressStyle::default_spinner()),
-        );
         Self {
-            bar,
+            line: StatusLine::new(quiet),
             last: None,
             rate: 0.0,
             shown: Duration::ZERO,
@@ -68,17 +59,12 @@ impl SearchBar {
             self.rate = done / seconds;
             self.last = Some((now, progress.evaluations));
         }
-        self.bar.set_message(self.line(progress));
-        self.bar.tick();
-    }
-
-    fn line(&self, progress: &Progress) -> String {
         let best = progress.best_score.map(|score| (score, progress.best_at));
-        self.text(progress.elapsed, best, progress.time_left)
+        let text = self.text(progress.elapsed, best, progress.time_left);
+        self.line.show(&text);
     }
 
-    /// Returns what matters most first, well within 80 columns: a terminal that writes `^C` behind it
-    /// still has it on one line, which is then cleared.
+    /// Returns what matters most first, well within 80 columns.
     fn text(&self, now: Duration, best: Option<(f64, Duration)>, left: Option<Duration>) -> String {
         let mut parts = match best {
             Some((score, at)) => {
@@ -99,7 +85,7 @@ impl SearchBar {
 
     /// Takes the line away.
     pub(crate) fn finish(&self) {
-        self.bar.finish_and_clear();
+        self.line.clear();
     }
 }
 
@@ -108,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_line_leaves_room_for_a_key_that_the_terminal_shows() {
+    fn the_line_fits_80_columns() {
         let mut bar = SearchBar::new(true);
         bar.rate = 123_456_789.0;
         let show = |score| line_of(&bar, score, Some(Duration::from_secs(359_999)));

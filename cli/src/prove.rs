@@ -6,12 +6,12 @@ use crate::failure::Failure;
 use crate::file_roles::FileRoles;
 use crate::output::{FormatArgs, Output, OutputOptions, network_for};
 use crate::search_flags::refused;
+use crate::status_line::StatusLine;
 use crate::table_args::TableArgs;
 use crate::target::Target;
 use crate::terminal::{Messages, print, print_json};
-use crate::units::{parse_size, parse_time, show_count, show_time};
+use crate::units::{counted, parse_size, parse_time, show_count, show_time};
 use clap::Args;
-use indicatif::{ProgressBar, ProgressStyle};
 use rlbayes::{
     KeptProofError, Network, Proof, ProofFolderError, ProofLimits, ProofProgress, RequestError,
     Search, SearchRequest, SearchSettings, Stagnation, StopHandle, Table, check_proof, prove,
@@ -31,7 +31,7 @@ use std::time::Duration;
     rlbayes prove data/alarm.csv alarm.bif --time 5m --certificate alarm.proof"
 )]
 pub(crate) struct ProveCommand {
-    /// The table: CSV or TSV with a header, also gzipped
+    /// The table: CSV, Parquet, Arrow, JSON lines or Excel; - is standard input
     data: PathBuf,
     /// The network, in any readable format; without one a short search finds it
     network: Option<PathBuf>,
@@ -118,12 +118,9 @@ pub(crate) fn run(args: &ProveCommand, stop: &StopHandle) -> Result<(), Failure>
         memory: args.memory,
         threads: args.threads,
     };
-    let bar = bar(args.json);
+    let mut status = StatusLine::new(args.json);
     let variables = table.variables().len();
-    let mut show = |progress: &ProofProgress| {
-        bar.set_message(line(progress, variables));
-        bar.tick();
-    };
+    let mut show = |progress: &ProofProgress| status.show(&line(progress, variables));
     let not_fitting = |error: &RequestError| match &args.network {
         Some(path) => refused_network(error, path),
         None => refused(error, &files),
@@ -145,7 +142,7 @@ pub(crate) fn run(args: &ProveCommand, stop: &StopHandle) -> Result<(), Failure>
             })?
         }
     };
-    bar.finish_and_clear();
+    status.clear();
     if let Some(target) = &certificate {
         match proof.certificate() {
             Some(text) => target.write(text.into_bytes())?,
@@ -199,18 +196,6 @@ fn search(
         .run()
         .map_err(Failure::input)?;
     Ok(found.structure())
-}
-
-fn bar(hidden: bool) -> ProgressBar {
-    let bar = match hidden {
-        true => ProgressBar::hidden(),
-        false => ProgressBar::new_spinner(),
-    };
-    bar.set_style(
-        ProgressStyle::with_template("{spinner} {wide_msg}")
-            .unwrap_or_else(|_| ProgressStyle::default_spinner()),
-    );
-    bar
 }
 
 fn line(progress: &ProofProgress, of: usize) -> String {
@@ -271,13 +256,12 @@ fn report(proof: &Proof) -> String {
         proof.families()
     );
     if proof.nodes() > 0 {
-        let nodes = if proof.nodes() == 1 { "node" } else { "nodes" };
+        let _ = write!(text, "\n  tree       {}", counted(proof.nodes(), "node"));
         let gap = proof.root_gap().max(0.0);
-        let _ = write!(
-            text,
-            "; tree of {} {nodes}, {gap:.3} nats apart at its root",
-            proof.nodes()
-        );
+        // A proof that was cut short has none yet.
+        if gap.is_finite() {
+            let _ = write!(text, ", {gap:.3} nats apart at its root");
+        }
     }
     let _ = writeln!(text, "\n  took       {}", show_time(proof.elapsed()));
     text

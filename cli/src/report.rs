@@ -1,7 +1,8 @@
 //! The result of a search: a report for people and JSON for scripts.
 
+use crate::directions::Directions;
 use crate::edge_lines::{EDGES_SHOWN, edge_lines};
-use crate::units::{counted, show_count, show_time};
+use crate::units::{counted, show_count, show_counted, show_time};
 use rlbayes::coordination::View;
 use rlbayes::{
     Algorithm, ColumnUse, Found, FoundEdge, LoadReport, Outcome, SearchRequest, StoppedBy,
@@ -145,7 +146,8 @@ pub(crate) fn report(
     let strength = strength
         .as_ref()
         .map(|strength| strength as &dyn Fn(&FoundEdge<'_>) -> f64);
-    let mut text = edge_lines(&outcome.found_edges(), strength, most);
+    let directions = Directions::of(outcome);
+    let mut text = edge_lines(&outcome.found_edges(), directions, strength, most);
     let mut line = |name: &str, what: String| {
         let _ = writeln!(text, "  {name:<11}  {what}");
     };
@@ -202,16 +204,13 @@ fn truth_beside(truth: f64, found: f64) -> String {
 fn inner_figures(outcome: &Outcome) -> Vec<(&'static str, String)> {
     let request = outcome.request();
     let unit = match request.algorithm() {
-        Algorithm::RlBayes(_) => "episodes",
-        _ => "iterations",
+        Algorithm::RlBayes(_) => "episode",
+        _ => "iteration",
     };
+    let asked_for = show_counted(outcome.evaluations(), "local score");
     #[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
-    let [evaluations, computed, steps] = [
-        outcome.evaluations(),
-        outcome.computed(),
-        outcome.iterations(),
-    ]
-    .map(|count| show_count(count as f64));
+    let computed = show_count(outcome.computed() as f64);
+    let steps = show_counted(outcome.iterations(), unit);
     let mut lines = vec![
         (
             "search",
@@ -225,7 +224,7 @@ fn inner_figures(outcome: &Outcome) -> Vec<(&'static str, String)> {
         ),
         (
             "work",
-            format!("{evaluations} local scores asked for, {computed} counted, {steps} {unit}"),
+            format!("{asked_for} asked for, {computed} counted, {steps}"),
         ),
     ];
     if request.chains() > 1 {

@@ -13,6 +13,10 @@ the two variables. It is stability under resampling, not the probability that an
 causal: an error that every resampled table repeats (a hidden common cause, a coarse binning, a score \
 that is too strict) gets 1.00.";
 
+/// The same in one line, where people see the numbers.
+pub(crate) const IN_SHORT: &str =
+    "stability under resampling, not the probability that an edge is real";
+
 /// Pairs with less support are in the files only: nearly all of them are accidents.
 const SHOWN: f64 = 0.1;
 /// The most lines of the table; the rest is in the files.
@@ -39,13 +43,8 @@ pub(crate) fn report(support: &Support) -> String {
         let _ = write!(text, "{} edges in the best network, ", best.edge_count());
     }
     let _ = writeln!(text, "{mean:.1} in a replicate ({least} to {most})");
-    if support.replicates() < request.replicates() {
-        let _ = writeln!(
-            text,
-            "  interrupted: based on {} of {} replicates",
-            support.replicates(),
-            request.replicates()
-        );
+    if let Some(interrupted) = interrupted(support) {
+        let _ = writeln!(text, "  {interrupted}");
     }
     text += &edge_table(table);
     let pairs = table.pairs();
@@ -59,30 +58,52 @@ pub(crate) fn report(support: &Support) -> String {
         table.l1_threshold(),
         count(unseen, "pair"),
     );
-    text += &against_best(table, threshold);
-    text += &alternatives(table, &support.alternatives());
+    for note in notes(support) {
+        let _ = writeln!(text, "  {note}");
+    }
+    let _ = writeln!(text, "  support is {IN_SHORT}");
+    text
+}
+
+/// Says so if there are fewer replicates than there were to be.
+fn interrupted(support: &Support) -> Option<String> {
+    let (done, of) = (support.replicates(), support.request().replicates());
+    (done < of).then(|| format!("interrupted: based on {done} of {of} replicates"))
+}
+
+/// Returns what to be careful about, for a page: the table there has the edges of the best network
+/// alone.
+pub(crate) fn cautions(support: &Support) -> Vec<String> {
+    let interrupted = interrupted(support).map(|text| format!("the support was {text}"));
+    interrupted.into_iter().chain(notes(support)).collect()
+}
+
+/// Says where support and best network disagree, which edges stand in for each other, and what makes
+/// support less than it looks.
+fn notes(support: &Support) -> Vec<String> {
+    let (table, request) = (support.table(), support.request());
+    let mut notes = against_best(table, request.threshold());
+    notes.extend(alternatives(table, &support.alternatives()));
+    let (_, mean, _) = table.tally().edges();
     if let Some(best) = table.best()
         && best.edge_count() > 0
     {
         #[expect(clippy::cast_precision_loss, reason = "a count of edges")]
         let surplus = mean / best.edge_count() as f64;
         if surplus > 1.25 {
-            let _ = writeln!(
-                text,
-                "  replicates have {surplus:.2} times the edges of the best network: low support overstates"
-            );
+            notes.push(format!(
+                "replicates have {surplus:.2} times the edges of the best network: low support overstates"
+            ));
         }
     }
     let unfinished = support.replicates_unfinished();
     if unfinished > 0 {
-        let _ = writeln!(
-            text,
-            "  {} had too few evaluations for one climb, and finished it all the same: raise --replicate-evaluations",
+        notes.push(format!(
+            "{} had too few evaluations for one climb, and finished it all the same: raise --replicate-evaluations",
             count(unfinished, "replicate")
-        );
+        ));
     }
-    text += "  support is stability under resampling, not the probability that an edge is real\n";
-    text
+    notes
 }
 
 /// Returns the lines of pairs, the most supported first.
@@ -138,10 +159,10 @@ fn edge(table: &SupportTable, pair: &PairSupport) -> String {
 }
 
 /// Says where support and best network disagree.
-fn against_best(table: &SupportTable, threshold: f64) -> String {
-    let mut text = String::new();
+fn against_best(table: &SupportTable, threshold: f64) -> Vec<String> {
+    let mut notes = Vec::new();
     let Some(best) = table.best() else {
-        return text;
+        return notes;
     };
     let weak: Vec<String> = best
         .edges()
@@ -151,12 +172,11 @@ fn against_best(table: &SupportTable, threshold: f64) -> String {
         .collect();
     if !weak.is_empty() {
         let have = if weak.len() == 1 { "has" } else { "have" };
-        let _ = writeln!(
-            text,
-            "  {} of the best network {have} support below {threshold}: {}",
+        notes.push(format!(
+            "{} of the best network {have} support below {threshold}: {}",
             count(weak.len(), "edge"),
             listed(&weak)
-        );
+        ));
     }
     let missing: Vec<String> = table
         .pairs()
@@ -165,36 +185,28 @@ fn against_best(table: &SupportTable, threshold: f64) -> String {
         .map(|pair| named(table, pair))
         .collect();
     if !missing.is_empty() {
-        let _ = writeln!(
-            text,
-            "  {} with support of {threshold} or more that the best network lacks: {}",
+        notes.push(format!(
+            "{} with support of {threshold} or more that the best network lacks: {}",
             count(missing.len(), "pair"),
             listed(&missing)
-        );
+        ));
     }
-    text
+    notes
 }
 
-fn alternatives(table: &SupportTable, found: &[Alternative]) -> String {
-    let mut text = String::new();
-    for pair in found.iter().take(MOST_ALTERNATIVES) {
-        let _ = writeln!(
-            text,
-            "  {} and {} stand in for each other: {} of {} replicates have exactly one of them",
+fn alternatives(table: &SupportTable, found: &[Alternative]) -> Vec<String> {
+    let shown = found.iter().take(MOST_ALTERNATIVES).map(|pair| {
+        format!(
+            "{} and {} stand in for each other: {} of {} replicates have exactly one of them",
             named(table, &pair.one),
             named(table, &pair.other),
             pair.either,
             pair.one.networks
-        );
-    }
-    if found.len() > MOST_ALTERNATIVES {
-        let _ = writeln!(
-            text,
-            "  … {} more such pairs of edges",
-            found.len() - MOST_ALTERNATIVES
-        );
-    }
-    text
+        )
+    });
+    let more = found.len().saturating_sub(MOST_ALTERNATIVES);
+    let more = (more > 0).then(|| format!("… {more} more such pairs of edges"));
+    shown.chain(more).collect()
 }
 
 fn named(table: &SupportTable, pair: &PairSupport) -> String {

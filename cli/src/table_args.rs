@@ -5,11 +5,12 @@ use crate::failure::Failure;
 use crate::flag_hints::FlagHint;
 use clap::Args;
 use rlbayes::{
-    BinRules, DecimalMark, DeclaredSchema, Delimiter, Encoding, LoadError, LoadOptions, LoadReport,
-    MissingPolicy, Network, Table, TableError,
+    BinRules, ColumnReport, ColumnUse, DecimalMark, DeclaredSchema, Delimiter, Encoding, LoadError,
+    LoadOptions, LoadReport, MissingPolicy, Network, Table, TableError,
 };
 use rlbayes_common::io::parse_name_lists;
 use rlbayes_common::network::NetworkFile;
+use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
 
 /// How a table is read.
@@ -148,6 +149,26 @@ fn names(flag: &str, lists: &[String]) -> Result<Vec<String>, Failure> {
     Ok(all)
 }
 
+/// Says which columns rows were dropped for.
+fn where_missing(report: &LoadReport) -> String {
+    let used = |column: &&ColumnReport| !matches!(column.used, ColumnUse::LeftOut(_));
+    let columns = report.columns.iter().filter(used);
+    let mut missing: Vec<(usize, &str)> = columns
+        .map(|column| (column.missing_cells, column.name.as_str()))
+        .filter(|&(cells, _)| cells > 0)
+        .collect();
+    missing.sort_by_key(|&(cells, _)| Reverse(cells));
+    let most = missing.iter().take(3);
+    let most: Vec<String> = most
+        .map(|(cells, name)| format!("\"{name}\" {cells}"))
+        .collect();
+    let mut text = format!("cells missing: {}", most.join(", "));
+    if missing.len() > most.len() {
+        text += &format!(" and in {} more columns", missing.len() - most.len());
+    }
+    text
+}
+
 /// Tells what a person should know of a table that was read.
 pub(crate) fn tell(report: &LoadReport, mut warn: impl FnMut(String)) {
     for warning in &report.warnings {
@@ -166,8 +187,10 @@ pub(crate) fn tell(report: &LoadReport, mut warn: impl FnMut(String)) {
     }
     if report.rows_dropped > 0 {
         warn(format!(
-            "{} of {} rows have missing cells and were dropped",
-            report.rows_dropped, report.rows_read
+            "{} of {} rows have missing cells and were dropped ({})",
+            report.rows_dropped,
+            report.rows_read,
+            where_missing(report)
         ));
     }
     let constants: Vec<&str> = report.constants().collect();

@@ -1,6 +1,7 @@
 //! Messages for people on stderr and results to programs on stdout.
 
 use crate::failure::Failure;
+use crate::status_line;
 use rlbayes_common::files::HALF_WRITTEN;
 use std::io::Write;
 use std::path::Path;
@@ -121,7 +122,7 @@ fn without(text: &str, opening: &str, closing: &str, is_meant: fn(&str) -> bool)
 
 fn to_stderr(text: &str) {
     // A closed terminal is not a reason to fail.
-    let _ = writeln!(std::io::stderr(), "{text}");
+    let _ = writeln!(status_line::stderr(), "{text}");
 }
 
 /// Prints text on stdout; a reader that went away ends the program quietly.

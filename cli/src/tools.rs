@@ -305,7 +305,7 @@ pub(crate) struct ConvertCommand {
     #[command(flatten)]
     names: NameArgs,
     /// Whether graphs and pictures show the network, or which edges of its class are compelled
-    #[arg(long = "as", value_enum, ignore_case = true, default_value_t = ShownAs::Dag)]
+    #[arg(id = "as", long = "as", value_enum, ignore_case = true, default_value_t = ShownAs::Dag)]
     shown_as: ShownAs,
     /// Pictures: draws only the neighbourhood of a node
     #[arg(long, value_name = "NODE")]

@@ -8,7 +8,7 @@ use crate::file_roles::FileRoles;
 use crate::output::{FormatArgs, OutputOptions};
 use crate::provenance::ProvenanceNotes;
 use crate::terminal::{Messages, print, print_json};
-use crate::units::{counted, show_bytes, show_count, show_time};
+use crate::units::{counted, show_bytes, show_count, show_counted, show_time};
 use clap::Args;
 use rlbayes_client::{Fetched, answered};
 use rlbayes_common::graph::Cpdag;
@@ -227,17 +227,26 @@ pub(crate) fn budget_left(status: &v1::StatusReply) -> String {
     if status.state == "finished" {
         return String::new();
     }
-    #[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
-    let count = |left: u64, of: &str| format!("{} {of}", show_count(left as f64));
     let seconds = status.seconds_left.map(Duration::try_from_secs_f64);
     let left = [
         seconds.map(|left| show_time(left.unwrap_or_default())),
         status
             .evaluations_left
-            .map(|left| count(left, "local scores")),
-        status.iterations_left.map(|left| count(left, "steps")),
+            .map(|left| show_counted(left, "local score")),
+        status
+            .iterations_left
+            .map(|left| show_counted(left, "step")),
     ];
     left.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// Describes what chains have done: steps, or regions where they search region by region.
+pub(crate) fn steps_in_words(status: &v1::StatusReply) -> String {
+    let chains = counted(status.chains, "chain");
+    match status.regions {
+        Some(regions) => format!("{} searched by {chains}", show_counted(regions, "region")),
+        None => format!("{} of {chains}", show_counted(status.iterations, "step")),
+    }
 }
 
 /// Describes the state of a search, and why it ends.
@@ -294,16 +303,13 @@ pub(crate) fn for_people(status: &v1::StatusReply) -> String {
         "searching",
         format!("{}{left}", time(status.elapsed_seconds)),
     );
-    #[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
-    let (evaluations, steps) = (status.evaluations as f64, status.iterations as f64);
     line(
         "work",
         format!(
-            "{} local scores asked for ({}/s), {} steps of {}",
-            show_count(evaluations),
+            "{} asked for ({}/s), {}",
+            show_counted(status.evaluations, "local score"),
             show_count(status.evaluations_per_second),
-            show_count(steps),
-            counted(status.chains, "chain")
+            steps_in_words(status)
         ),
     );
     line(

@@ -3,8 +3,10 @@
 use crate::failure::Failure;
 use crate::file_roles::FileRoles;
 use crate::target::words;
+use crate::terminal::Messages;
 use clap::Args;
 use rlbayes_client::{ClientError, Connection};
+use rlbayes_coordinator::access::{Access, LEAST_CHARACTERS, Roles};
 use rlbayes_worker::grpc_link::WithToken;
 use std::path::{Path, PathBuf};
 use tonic::transport::Channel;
@@ -87,7 +89,7 @@ pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     std::fs::read(path).map_err(refused)
 }
 
-/// Reads a token: the first line of a file.
+/// Reads a token: the first line of a file. Warns if others can read it too.
 pub(crate) fn read_token(path: &Path) -> Result<String, Failure> {
     let bytes = read(path)?;
     let text = String::from_utf8(bytes).map_err(|_| Failure::file(path, "is not text"))?;
@@ -98,5 +100,83 @@ pub(crate) fn read_token(path: &Path) -> Result<String, Failure> {
             "holds no token (expected one line of text)",
         ));
     }
+    if let [first, _, ..] = token.split_whitespace().collect::<Vec<_>>()[..]
+        && Roles::parse(first).is_some()
+    {
+        let what = "holds tokens with their roles, as a coordinator needs them (expected one token, \
+                    without a role)";
+        return Err(Failure::file(path, what));
+    }
+    let length = token.chars().count();
+    if length < LEAST_CHARACTERS {
+        let what = format!(
+            "holds a token of {length} characters (expected at least {LEAST_CHARACTERS}, drawn at \
+             random: openssl rand -hex 32)"
+        );
+        return Err(Failure::file(path, what));
+    }
+    warn_if_open(path);
     Ok(token.to_owned())
+}
+
+/// Reads the tokens that a coordinator takes, and what each of them allows. Warns if others can read
+/// them too.
+pub(crate) fn read_access(path: &Path) -> Result<Access, Failure> {
+    let text = String::from_utf8(read(path)?).map_err(|_| Failure::file(path, "is not text"))?;
+    let access = Access::parse(&text).map_err(|error| Failure::file(path, error))?;
+    warn_if_open(path);
+    Ok(access)
+}
+
+fn warn_if_open(path: &Path) {
+    if is_open_to_others(path) {
+        let what = "every user of this machine can read this token (chmod 600 closes it)";
+        Messages::new(false).warn(path, what.to_owned());
+    }
+}
+
+/// Returns whether every user of the machine can read a file: it is open to all, and so is the folder
+/// that it lies in.
+fn is_open_to_others(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    let allows = |path: &Path, right: u32| {
+        std::fs::metadata(path).is_ok_and(|about| about.permissions().mode() & right != 0)
+    };
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    allows(path, 0o004) && allows(folder, 0o001)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn a_short_token_is_refused_and_one_that_others_can_read_is_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("token");
+        fs::write(&path, "fifteen letters\n").unwrap();
+        let refused = read_token(&path).unwrap_err().to_string();
+        assert!(refused.contains("of 15 characters"), "{refused}");
+        fs::write(&path, "sixteen letters.\n").unwrap();
+        assert_eq!(read_token(&path).unwrap(), "sixteen letters.");
+
+        let set = |path: &Path, mode| {
+            fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        };
+        set(&path, 0o644);
+        set(folder.path(), 0o700);
+        assert!(
+            !is_open_to_others(&path),
+            "nobody else gets into the folder"
+        );
+        set(folder.path(), 0o755);
+        assert!(is_open_to_others(&path));
+        set(&path, 0o600);
+        assert!(!is_open_to_others(&path));
+    }
 }

@@ -1,6 +1,7 @@
 //! `rlbayes coordinator`: serves a search to workers until it is over, and its result after that.
 
-use super::connect::{read, read_token};
+use super::bound_note::BoundNote;
+use super::connect::{read, read_access};
 use super::prover::prove_beside;
 use super::result_files::ResultWriter;
 use super::result_folder::{ResultFolder, refuse_file};
@@ -26,12 +27,12 @@ use rlbayes::{
 };
 use rlbayes_common::ids::SearchId;
 use rlbayes_common::snapshot::encode_table;
+use rlbayes_coordinator::access::Access;
 use rlbayes_coordinator::blocking::Blocking;
 use rlbayes_coordinator::event_loop::{EventLoop, Unobserved, Until};
 use rlbayes_coordinator::replicate_work::ReplicateWork;
 use rlbayes_coordinator::service::Service;
 use rlbayes_coordinator::status::About;
-use rlbayes_coordinator::token::Token;
 use rlbayes_coordinator::validator::Validator;
 use rlbayes_coordinator::{guard, http, server};
 use rlbayes_proto::convert::{check_description, description_to_wire};
@@ -41,6 +42,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
+use tokio_rustls::rustls::ServerConfig;
 use tonic::transport::server::ServerTlsConfig;
 use tonic::transport::{Certificate, Identity};
 
@@ -50,7 +52,7 @@ use tonic::transport::{Certificate, Identity};
 // It runs no chains. The flag stays: one settings file may serve coordinator and workers.
 #[command(mut_arg("threads", |arg| arg.hide(true)))]
 pub(crate) struct CoordinatorArgs {
-    /// The table: CSV or TSV with a header, also gzipped
+    /// The table: CSV, Parquet, Arrow, JSON lines or Excel; - is standard input
     #[arg(long, value_name = "FILE")]
     data: PathBuf,
     /// Address that workers connect to; port 0 picks a free one
@@ -90,7 +92,9 @@ pub(crate) struct CoordinatorArgs {
     /// The true network, to compare the result with
     #[arg(long, value_name = "NET")]
     truth: Option<PathBuf>,
-    /// File with the token that every caller must present, workers and users alike
+    /// File with the token that every caller must present; or with several, a line each: the role
+    /// (work for workers, read for status and result, admin to stop the search as well), the token,
+    /// and a name for the log
     #[arg(long, value_name = "FILE", help_heading = "Security")]
     token_file: Option<PathBuf>,
     /// The coordinator's certificate
@@ -117,9 +121,17 @@ pub(crate) struct CoordinatorArgs {
         help_heading = "Security"
     )]
     tls_ca: Option<PathBuf>,
-    /// Demands the token on the HTTP port too
+    /// Demands a token on the HTTP port too, one that allows reading
     #[arg(long, requires = "token_file", help_heading = "Security")]
     http_token: bool,
+    /// Serves the HTTP port by TLS, with the coordinator's certificate
+    #[arg(
+        long,
+        requires = "tls_cert",
+        requires = "http",
+        help_heading = "Security"
+    )]
+    http_tls: bool,
     #[command(flatten)]
     replicates: ReplicateArgs,
     #[command(flatten)]
@@ -229,6 +241,13 @@ pub(crate) fn coordinator(args: &CoordinatorArgs) -> Result<(), Failure> {
         error => Failure::input(error),
     })?;
     let bound = Arc::clone(&about.bound);
+    let note = BoundNote::in_folder(&match opened.is_at_the_top {
+        true => args.state.clone(),
+        false => args.state.join(id.to_string()),
+    });
+    if let Some(known) = note.read() {
+        let _ = bound.set(known);
+    }
     let support = bootstrap.map(|request| SupportOf {
         request,
         keep_networks: args.replicates.keep_networks,
@@ -272,8 +291,15 @@ pub(crate) fn coordinator(args: &CoordinatorArgs) -> Result<(), Failure> {
             state.plan().replicates
         ));
     }
-    let token = Token::new(args.token_file.as_deref().map(read_token).transpose()?);
+    let access = match &args.token_file {
+        Some(path) => read_access(path)?,
+        None => Access::default(),
+    };
     let tls = tls(args)?;
+    let web_tls = web_tls(args)?;
+    let memory = settings
+        .memory
+        .unwrap_or_else(|| rlbayes::machine::memory() / 4);
     let maker = Arc::new(maker);
     let writer = ResultWriter {
         maker: Arc::clone(&maker),
@@ -305,7 +331,8 @@ pub(crate) fn coordinator(args: &CoordinatorArgs) -> Result<(), Failure> {
             && let Ok(address) = web.local_addr()
         {
             let address = public_address::for_others(address, host_name);
-            messages.line(&format!("page, metrics and status on http://{address}"));
+            let scheme = if args.http_tls { "https" } else { "http" };
+            messages.line(&format!("page, metrics and status on {scheme}://{address}"));
         }
         if !address.ip().is_loopback() && args.token_file.is_none() && args.tls_ca.is_none() {
             messages.warning(&format!(
@@ -327,7 +354,7 @@ pub(crate) fn coordinator(args: &CoordinatorArgs) -> Result<(), Failure> {
             Blocking::Thread,
             &mut unobserved,
         );
-        let proving = prove_beside(request, bound, handle.clone(), published.clone());
+        let proving = prove_beside(request, bound, note, handle.clone(), published.clone());
         let proving = tokio::spawn(proving);
         let service = Service::new(
             handle,
@@ -344,21 +371,24 @@ pub(crate) fn coordinator(args: &CoordinatorArgs) -> Result<(), Failure> {
             // Dropped or set: both mean the end.
             let _ = end.wait_for(|end| *end).await;
         };
-        let web_token = if args.http_token {
-            token.clone()
+        let web_access = if args.http_token {
+            access.clone()
         } else {
-            Token::default()
+            Access::default()
         };
         let web = web.map(|web| {
             let end = ending(servers_end.clone());
             let service = service.clone();
             let (grpc, state) = (address.port(), args.state.clone());
-            tokio::spawn(http::serve(web, service, web_token, grpc, state, end))
+            tokio::spawn(http::serve(
+                web, service, web_access, web_tls, grpc, state, end,
+            ))
         });
         let grpc = tokio::spawn(server::serve(
-            guard::accept(listener, guard::places()),
+            guard::accept(listener, guard::places(memory)),
             service,
-            token,
+            access,
+            memory,
             tls,
             ending(servers_end),
         ));
@@ -477,6 +507,17 @@ async fn listen(address: &str) -> Result<TcpListener, Failure> {
     TcpListener::bind(address)
         .await
         .map_err(|error| Failure::input(format!("cannot listen on {address}: {error}")))
+}
+
+/// Prepares TLS for the HTTP port, if it is wanted.
+fn web_tls(args: &CoordinatorArgs) -> Result<Option<Arc<ServerConfig>>, Failure> {
+    match (args.http_tls, &args.tls_cert, &args.tls_key) {
+        (true, Some(cert), Some(key)) => {
+            let tls = http::tls(&read(cert)?, &read(key)?);
+            Ok(Some(tls.map_err(|error| Failure::file(cert, error))?))
+        }
+        _ => Ok(None),
+    }
 }
 
 fn tls(args: &CoordinatorArgs) -> Result<Option<ServerTlsConfig>, Failure> {

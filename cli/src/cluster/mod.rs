@@ -1,6 +1,7 @@
 //! The commands of a cluster: the coordinator, its workers, and what people ask it.
 
 mod address_file;
+mod bound_note;
 mod certs;
 mod client;
 mod connect;

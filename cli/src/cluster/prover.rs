@@ -1,6 +1,7 @@
 //! The prover beside a cluster's search: a thread of the coordinator's process. It begins when the
 //! first network is known, and ends the search when no better one is possible.
 
+use super::bound_note::BoundNote;
 use rlbayes::{SearchRequest, SideProof, StoppedBy, gap_below};
 use rlbayes_coordinator::event_loop::{Handle, Published};
 use std::sync::{Arc, OnceLock};
@@ -10,15 +11,19 @@ use tokio::sync::watch;
 /// How often the prover and the search are looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// Proves until the search is over. `bound` is set once no network scores higher than it.
+/// Proves until the search is over. `bound` is set once no network scores higher than it, and is in
+/// its note before.
 pub(super) async fn prove_beside(
     request: SearchRequest,
     bound: Arc<OnceLock<f64>>,
+    note: BoundNote,
     handle: Handle,
     published: watch::Receiver<Published>,
 ) {
     let mut prover: Option<SideProof> = None;
     let mut given = None;
+    let mut proven = None;
+    let mut refused = false;
     loop {
         tokio::time::sleep(LOOK_EVERY).await;
         let view = Arc::clone(&published.borrow().view);
@@ -26,7 +31,9 @@ pub(super) async fn prove_beside(
             break;
         }
         let Some(best) = &view.best else { continue };
-        if given != Some(best.score)
+        if bound.get().is_none()
+            && proven.is_none()
+            && given != Some(best.score)
             && let Ok(dag) = best.structure.to_dag()
         {
             match (&prover, given) {
@@ -48,8 +55,22 @@ pub(super) async fn prove_beside(
             if !proof.covers_all() || !proof.bound().is_finite() {
                 return;
             }
-            // It is set here alone.
-            let _ = bound.set(proof.bound());
+            proven = Some(proof.bound());
+        }
+        // Nobody is shown a bound that a restart would forget.
+        if let Some(shown) = proven
+            && bound.get().is_none()
+        {
+            match note.write(shown) {
+                Ok(()) => {
+                    let _ = bound.set(shown);
+                }
+                Err(error) if !refused => {
+                    refused = true;
+                    tracing::warn!(%error, "the proven bound cannot be saved yet");
+                }
+                Err(_) => {}
+            }
         }
         // The prover may know a better network than the workers: then they have still to find it.
         let is_proven =

@@ -6,7 +6,7 @@
 use super::result_maker::{Fitted, Made, SupportMade};
 use crate::failure::Failure;
 use crate::target::words;
-use rlbayes_common::files::{HALF_WRITTEN, write_whole};
+use rlbayes_common::files::{HALF_WRITTEN, sweep, write_whole};
 use rlbayes_common::ids::SearchId;
 use rlbayes_common::io::{
     Format, MAX_DRAWN_NODES, SupportPicture, WriteError, WriteOptions, draw_support, support_csv,
@@ -16,6 +16,7 @@ use std::fs;
 use std::io;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Where the results of a search go.
 #[derive(Clone, Debug)]
@@ -38,6 +39,9 @@ const SUPPORT_SVG: &str = "support.svg";
 /// Digits of the search's id in the name of its folder.
 const ID_DIGITS: usize = 12;
 
+/// How long nobody writes at a half-written file before it counts as left.
+const OLD: Duration = Duration::from_secs(60);
+
 impl ResultFolder {
     /// Names the folder; nothing is made yet.
     pub(super) fn new(top: &Path, name: &str, id: SearchId, is_at_the_top: bool) -> Self {
@@ -56,16 +60,9 @@ impl ResultFolder {
         let refused = |error: io::Error| Failure::file(&folder, words(&error));
         fs::create_dir_all(&folder).map_err(refused)?;
         if self.own.is_some() {
-            for entry in fs::read_dir(&folder).map_err(refused)?.flatten() {
-                if entry
-                    .file_name()
-                    .to_string_lossy()
-                    .starts_with(HALF_WRITTEN)
-                {
-                    fs::remove_file(entry.path()).map_err(refused)?;
-                }
-            }
+            sweep(&folder);
         }
+        self.sweep_old();
         tempfile::Builder::new()
             .prefix(HALF_WRITTEN)
             .tempfile_in(&folder)
@@ -74,6 +71,25 @@ impl ResultFolder {
                 let what = format!("no file can be written here: {}", words(&error));
                 Failure::file(&folder, what)
             })
+    }
+
+    /// Removes what a kill left half-written in the folder that searches share. Another coordinator
+    /// may be writing there, so what is young stays.
+    fn sweep_old(&self) {
+        let is_old = |entry: &fs::DirEntry| {
+            let changed = entry.metadata().and_then(|about| about.modified());
+            changed.is_ok_and(|at| at.elapsed().is_ok_and(|age| age >= OLD))
+        };
+        let entries = fs::read_dir(&self.top).into_iter().flatten().flatten();
+        for entry in entries.filter(is_old) {
+            if entry
+                .file_name()
+                .to_string_lossy()
+                .starts_with(HALF_WRITTEN)
+            {
+                let _ = fs::remove_file(entry.path());
+            }
+        }
     }
 
     /// Returns the search's own folder.

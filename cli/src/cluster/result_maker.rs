@@ -2,6 +2,7 @@
 //! be counted. It is made of what a status shows, whenever somebody asks for it. The network of the
 //! last one is kept, since the best seldom changes.
 
+use crate::html_report::shown_support;
 use crate::provenance::about;
 use crate::report::{Comparison, as_json};
 use crate::support_report;
@@ -280,7 +281,10 @@ impl MakeResult for ResultMaker {
             network: &made.fitted.network,
             class: Some(&made.class),
             worths: Some(&made.gains),
-            support: made.support.as_ref().map(|made| made.support.table()),
+            support: made
+                .support
+                .as_ref()
+                .map(|made| shown_support(&made.support)),
         });
         let shown = shown.map_err(|error| error.to_string())?;
         Ok(Some(shown.into_bytes()))

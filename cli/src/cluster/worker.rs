@@ -11,15 +11,17 @@ use crate::target::words;
 use crate::terminal::Messages;
 use crate::units::{parse_size, parse_time};
 use clap::Args;
-use rlbayes::chains::{Belongs, ChainFolder};
+use rlbayes::chains::{Belongs, ChainFolder, OtherVersion};
+use rlbayes::memory_layout::MemoryLayout;
 use rlbayes::{BootstrapRequest, SearchRequest, Table, machine};
 use rlbayes_client::{WebServer, web_server};
 use rlbayes_common::exchange::{Pace, SearchDescription, Snapshot};
-use rlbayes_common::files::write_whole;
+use rlbayes_common::files::{make_private_folder, sweep, write_private};
 use rlbayes_common::ids::{ChainId, Incarnation};
 use rlbayes_common::search::SavedChain;
 use rlbayes_proto::convert::{MOST_HOST_BYTES, MOST_THREADS};
 use rlbayes_worker::data_store::DataStore;
+use rlbayes_worker::folder_lock::FolderLock;
 use rlbayes_worker::grpc_link::GrpcLink;
 use rlbayes_worker::host::{Opened, WorkerHost};
 use rlbayes_worker::link::{Joined, Link};
@@ -130,23 +132,26 @@ pub(crate) fn worker(args: &WorkerArgs) -> Result<(), Failure> {
         let what = words(&error);
         Failure::input(state.map_or(what.clone(), |path| format!("{}: {what}", path.display())))
     };
+    let _lock = state.map(|state| own(state, refused)).transpose()?;
     let data = DataStore::open(state).map_err(refused)?;
     let folder = state.map(|state| ChainFolder::open(&state.join("chains")));
     let folder = folder.transpose().map_err(refused)?;
     let (incarnation, replaces) = incarnations(state);
     let token = args.connect.token()?;
+    let memory = args.memory.unwrap_or_else(|| machine::memory() / 4);
     let settings = SessionSettings {
         incarnation,
         replaces,
         host: name,
         threads,
+        memory: Some(memory as u64),
         program_version: env!("CARGO_PKG_VERSION").to_owned(),
         give_up_after: args.give_up_after,
         checkpoint_every: args.checkpoint_every,
     };
     let mut host = Host {
         threads,
-        memory: args.memory.unwrap_or_else(|| machine::memory() / 4),
+        memory,
         given,
         data,
         folder,
@@ -202,6 +207,18 @@ pub(crate) fn worker(args: &WorkerArgs) -> Result<(), Failure> {
         heartbeat_file::end(state);
     }
     ended
+}
+
+/// Makes a worker's state folder, takes it for this process, and removes what a kill left
+/// half-written.
+fn own(state: &Path, refused: impl Fn(std::io::Error) -> Failure) -> Result<FolderLock, Failure> {
+    make_private_folder(state).map_err(&refused)?;
+    let Some(lock) = FolderLock::take(state).map_err(&refused)? else {
+        let what = "is in use by another worker (expected a folder of its own for each)";
+        return Err(Failure::file(state, what));
+    };
+    sweep(state);
+    Ok(lock)
 }
 
 /// Waits for the news that the address is a coordinator's HTTP port, which will never be a worker's:
@@ -272,7 +289,9 @@ fn failure(url: &str, error: SessionError) -> Failure {
     match error {
         SessionError::GaveUp(_) => Failure::OutOfReach(message),
         SessionError::Protocol(_) => Failure::Protocol(message),
-        SessionError::Refused(_) | SessionError::Host(_) => Failure::Input(message),
+        SessionError::Refused(_) | SessionError::Host(_) | SessionError::State(..) => {
+            Failure::Input(message)
+        }
     }
 }
 
@@ -288,7 +307,7 @@ fn incarnations(state: Option<&Path>) -> (Incarnation, Option<Incarnation>) {
     let path = state.join("incarnation");
     let before = std::fs::read_to_string(&path).ok();
     let before = before.and_then(|text| u64::from_str_radix(text.trim(), 16).ok());
-    if let Err(error) = write_whole(&path, format!("{:016x}\n", incarnation.0).as_bytes()) {
+    if let Err(error) = write_private(&path, format!("{:016x}\n", incarnation.0).as_bytes()) {
         tracing::warn!(%error, "the worker's number cannot be saved; the search continues");
     }
     (incarnation, before.filter(|&n| n != 0).map(Incarnation))
@@ -328,6 +347,20 @@ impl Host {
         }
     }
 
+    /// Returns for how many chains there should be room: the worker may be given more than it has
+    /// now, such as those of a worker that is lost, but never more than fit.
+    fn room(&self, table: &Table, joined: &Joined) -> u32 {
+        let search = &joined.search;
+        let layout = MemoryLayout::new(table.data(), search.score, &search.spec, self.memory);
+        let usual = match search.pace {
+            Pace::Free => search.ladder.saturating_mul(self.threads),
+            Pace::Lockstep => search.ladder,
+        };
+        let given = u32::try_from(joined.chains.len()).unwrap_or(u32::MAX);
+        let fitting = layout.chain_memory().most_chains(self.memory as u64);
+        usual.min(fitting).max(given).max(1)
+    }
+
     /// Returns the search's table.
     async fn table(
         &self,
@@ -352,15 +385,20 @@ impl Host {
     }
 
     /// Reads the chains that a state folder has of this search; those of another are dropped.
-    fn open_folder(&self, search: &SearchDescription) -> BTreeMap<ChainId, SavedChain> {
+    fn open_folder(
+        &self,
+        search: &SearchDescription,
+    ) -> Result<BTreeMap<ChainId, SavedChain>, OtherVersion> {
         let mut chains = BTreeMap::new();
         let Some(folder) = &self.folder else {
-            return chains;
+            return Ok(chains);
         };
         let settings = [("search".to_owned(), search.id.to_string())];
         let warn = |warning| tracing::warn!("{warning}");
         match folder.belongs_to(&settings) {
-            Belongs::Here if search.pace == Pace::Free => chains = folder.read(search.nodes, warn),
+            Belongs::Here if search.pace == Pace::Free => {
+                chains = folder.read(search.nodes, &search.spec, warn)?;
+            }
             Belongs::Here | Belongs::Elsewhere(_) => {
                 if let Err(error) = folder.clear() {
                     tracing::warn!(%error, "cannot delete the chains of another search");
@@ -373,7 +411,7 @@ impl Host {
         if let Err(error) = folder.begin(&settings) {
             tracing::warn!(%error, "the state cannot be saved; the search continues");
         }
-        chains
+        Ok(chains)
     }
 }
 
@@ -402,13 +440,11 @@ impl WorkerHost for Host {
                 checkpoints: BTreeMap::new(),
             });
         }
-        let chains = u32::try_from(joined.chains.len())
-            .unwrap_or(u32::MAX)
-            .max(1);
+        let chains = self.room(&table, joined);
         let request = SearchRequest::assigned(&table, search, chains, self.threads, self.memory)
             .map_err(|error| host(&error))?;
         let maker = request.chain_maker(request.problem());
-        let checkpoints = self.open_folder(search);
+        let checkpoints = self.open_folder(search).map_err(|error| host(&error))?;
         let chains = ThreadChains::start(self.threads, maker, request.slices())
             .map_err(|error| host(&format!("cannot start a thread: {error}")))?;
         tracing::info!(

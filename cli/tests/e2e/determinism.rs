@@ -21,10 +21,12 @@ fn the_papers_search_gives_the_same_bytes_for_the_same_seed() {
         args.extend(["-o", edges.to_str().unwrap()]);
         args.extend(["-o", network.to_str().unwrap()]);
         let json = learn(table, &args);
-        // The file says what its table is called, and nothing else differs.
+        // The file says twice what its table is called, and nothing else differs.
         let network = fs::read_to_string(network).unwrap();
-        let name = |line: &&str| line.starts_with("// rlbayes:about table ");
-        assert_eq!(network.lines().filter(name).count(), 1);
+        let name = |line: &&str| {
+            line.starts_with("// rlbayes:about table ") || line.starts_with("network ")
+        };
+        assert_eq!(network.lines().filter(name).count(), 2);
         let network: Vec<String> = network
             .lines()
             .filter(|line| !name(line))

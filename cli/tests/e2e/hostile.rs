@@ -3,6 +3,7 @@
 
 use crate::cluster::alive;
 use crate::{rlbayes, start_cluster};
+use rlbayes_proto::convert::row_digest;
 use rlbayes_proto::v1;
 use rlbayes_tests::peer::{Peer, edges, hello, report, true_row};
 use rlbayes_tests::{Cluster, SOON, block_on, client, resident_bytes};
@@ -12,6 +13,20 @@ use tonic::{Code, Status};
 
 const ASIA: &str = "asia_n1000_s1.csv.gz";
 const MIB: u64 = 1 << 20;
+
+/// A row told as what differs from another: the edges of some nodes, as pairs of child and parent.
+fn told(base: &v1::Row, differing: &[u16], pairs: &[(u16, u16)], score: f64) -> v1::Row {
+    let nodes: Vec<u8> = differing
+        .iter()
+        .flat_map(|node| node.to_le_bytes())
+        .collect();
+    v1::Row {
+        base: row_digest(base).to_vec().into(),
+        differing: nodes.into(),
+        edges: edges(pairs).into(),
+        score,
+    }
+}
 
 fn asia() -> Cluster {
     let cluster = start_cluster(ASIA, &["--chains", "2", "--time", "1h", "--lease", "1h"]);
@@ -36,6 +51,60 @@ fn peer_with_a_row(cluster: &Cluster) -> Peer {
 }
 
 #[test]
+fn a_row_may_be_told_as_what_differs_from_a_known_one() {
+    let cluster = asia();
+    let mut peer = peer_with_a_row(&cluster);
+    let base = true_row(ASIA, &[(0, 1)]);
+    let whole = true_row(ASIA, &[(0, 1), (2, 3)]);
+    let mut sequence = 0;
+    let mut bring = |row: &v1::Row| {
+        sequence += 1;
+        let mut request = peer.request(vec![report(0, sequence, vec![row.clone()], 10)]);
+        request.bases = vec![row_digest(&base).to_vec().into(), vec![1, 2, 3].into()];
+        peer.send(request)
+    };
+    let reply = bring(&told(&base, &[3], &[(3, 2)], whole.score)).unwrap();
+    assert!(reply.refused.is_empty(), "{reply:?}");
+    cluster.wait_for("it is in the pool", |status| status.pool_size == 2);
+    // The same row as a whole is known by now, and so is one that differs from what was told.
+    let further = true_row(ASIA, &[(0, 1), (2, 3), (4, 5)]);
+    let reply = bring(&told(&whole, &[5], &[(5, 4)], further.score)).unwrap();
+    assert!(reply.refused.is_empty(), "{reply:?}");
+    cluster.wait_for("it is in the pool", |status| status.pool_size == 3);
+    // A wrong score is found, however the row is told.
+    let reply = bring(&told(&whole, &[5], &[(5, 4)], further.score + 5.0)).unwrap();
+    assert_eq!(reply.refused.len(), 1, "{reply:?}");
+    let unknown = true_row(ASIA, &[(1, 2)]);
+    assert_eq!(
+        code(bring(&told(&unknown, &[3], &[(3, 2)], -1.0))),
+        Code::OutOfRange
+    );
+    for (differing, pairs) in [(&[2][..], &[(3, 2)][..]), (&[3, 3], &[(3, 2)]), (&[9], &[])] {
+        let row = told(&base, differing, pairs, -1.0);
+        assert_eq!(code(bring(&row)), Code::InvalidArgument, "{differing:?}");
+    }
+    let mut request = peer.request(Vec::new());
+    request.bases = vec![vec![0; 32].into(); 17];
+    assert_eq!(code(peer.send(request)), Code::InvalidArgument);
+}
+
+#[test]
+fn short_rows_that_would_become_large_are_refused_before_they_do() {
+    const TABLE: &str = "alarm.csv";
+    let cluster = start_cluster(TABLE, &["--chains", "2", "--time", "1h", "--lease", "1h"]);
+    cluster.wait_for("it serves", |_| true);
+    let mut peer = Peer::join(&cluster.url(), 7);
+    let chain: Vec<(usize, usize)> = (1..37).map(|to| (to - 1, to)).collect();
+    let base = true_row(TABLE, &chain);
+    let reply = peer.send(peer.request(vec![report(0, 0, vec![base.clone()], 10)]));
+    assert!(reply.unwrap().refused.is_empty());
+    let row = told(&base, &[], &[], -1.0);
+    let reports = (0..250).map(|chain| report(chain, 1, vec![row.clone(); 60], 10));
+    let refused = peer.send(peer.request(reports.collect()));
+    assert_eq!(code(refused), Code::ResourceExhausted);
+}
+
+#[test]
 fn rows_that_are_wrong_are_refused_with_a_reason_and_leave_the_pool_alone() {
     let cluster = asia();
     let mut peer = peer_with_a_row(&cluster);
@@ -44,6 +113,7 @@ fn rows_that_are_wrong_are_refused_with_a_reason_and_leave_the_pool_alone() {
     let with_edges = |pairs: &[(u16, u16)]| v1::Row {
         edges: edges(pairs).into(),
         score: -1.0,
+        ..Default::default()
     };
     let with_score = |score: f64| v1::Row {
         score,
@@ -65,6 +135,7 @@ fn rows_that_are_wrong_are_refused_with_a_reason_and_leave_the_pool_alone() {
             v1::Row {
                 edges: vec![1, 0, 0].into(),
                 score: right.score,
+                ..Default::default()
             },
         ),
     ];
@@ -82,7 +153,11 @@ fn rows_that_are_wrong_are_refused_with_a_reason_and_leave_the_pool_alone() {
     assert_eq!(after.pool_size, before.pool_size);
     assert_eq!(after.best_score, before.best_score);
 
-    // Patience ends, for this sender alone.
+    // Patience ends, for this sender and for others at its address, except those with a good record.
+    let mut other = Peer::join(&cluster.url(), 8);
+    let row = true_row(ASIA, &[(1, 2)]);
+    let reply = other.send(other.request(vec![report(1, 0, vec![row], 10)]));
+    assert!(reply.unwrap().refused.is_empty());
     let refused = loop {
         sequence += 1;
         let rows = vec![wrong[0].1.clone(); 60];
@@ -92,11 +167,17 @@ fn rows_that_are_wrong_are_refused_with_a_reason_and_leave_the_pool_alone() {
         assert!(sequence < 100, "patience never ends");
     };
     assert_eq!(refused.code(), Code::PermissionDenied, "{refused:?}");
-    let mut other = Peer::join(&cluster.url(), 8);
     let row = true_row(ASIA, &[(2, 3)]);
-    let reply = other.send(other.request(vec![report(1, 0, vec![row], 10)]));
+    let reply = other.send(other.request(vec![report(1, 1, vec![row.clone()], 20)]));
     assert!(reply.unwrap().refused.is_empty());
-    cluster.wait_for("the other one's row is in", |status| status.pool_size == 2);
+    cluster.wait_for("the other one's rows are in", |status| {
+        status.pool_size == 3
+    });
+    let mut newcomer = Peer::join(&cluster.url(), 9);
+    let unknown = true_row(ASIA, &[(3, 4)]);
+    let mut bring = |row| newcomer.send(newcomer.request(vec![report(1, 2, vec![row], 20)]));
+    assert_eq!(code(bring(unknown)), Code::ResourceExhausted);
+    assert!(bring(row).is_ok(), "a row that is known costs nothing");
 }
 
 #[test]
@@ -280,6 +361,7 @@ fn messages_that_are_too_large_or_too_many_do_not_fill_the_memory() {
     let wrong = v1::Row {
         edges: edges(&[(0, 1), (1, 0)]).into(),
         score: 0.0,
+        ..Default::default()
     };
     let url = cluster.url();
     let huge = || {
@@ -292,7 +374,11 @@ fn messages_that_are_too_large_or_too_many_do_not_fill_the_memory() {
             let mut request = peer.request(vec![report(0, number, vec![wrong.clone(); 60], 10)]);
             // A new sender each time: patience never ends, and nothing may be kept of them.
             request.incarnation = 1000 + number;
-            assert_eq!(code(peer.send(request)), Code::NotFound);
+            let found = code(peer.send(request));
+            assert!(
+                matches!(found, Code::NotFound | Code::ResourceExhausted),
+                "{found:?}"
+            );
         }
         for _ in 0..count / 50 {
             let mut client = client(&url);

@@ -18,9 +18,11 @@ mod constraints;
 mod determinism;
 mod faults;
 mod formats;
+mod greedy;
 mod help;
 mod hostile;
 mod json;
+mod kills;
 mod limits;
 mod lockstep;
 mod model;
@@ -35,6 +37,7 @@ mod security;
 mod tables;
 mod watch;
 mod words;
+mod worker_folder;
 
 /// The program of this package, with failpoints.
 const PROGRAM: Program = Program::at(env!("CARGO_BIN_EXE_rlbayes"));

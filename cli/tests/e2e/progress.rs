@@ -29,7 +29,8 @@ fn best_age_time_left_and_rate_fit_80_columns_and_go_with_the_search() {
     let mut args = vec!["learn", table.to_str().unwrap(), "--threads", "1"];
     args.extend(["--time", "1h", "--state", state.to_str().unwrap()]);
     args.extend(["-o", out.to_str().unwrap()]);
-    let mut terminal = Terminal::run(PROGRAM, &args, 80, 24);
+    // So high that the report pushes nothing out of sight.
+    let mut terminal = Terminal::run(PROGRAM, &args, 80, 120);
     wait_until("a whole line", SOON, || line(&terminal.screen()).is_some());
     let screen = terminal.screen();
     assert!(!screen.contains("resumed"), "{screen}");

@@ -227,3 +227,249 @@ fn a_worker_that_meets_another_protocol_exits_with_4_at_once() {
     let spoken = format!("{}", PROTOCOL_VERSION + 1);
     assert!(ran.stderr.contains(&spoken), "{ran:?}");
 }
+
+#[test]
+fn a_token_allows_what_its_role_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let roles = "\
+# who may do what
+work  works-0123456789abc
+read  reads-0123456789abc grafana
+admin admin-0123456789abc
+";
+    let roles = write(folder.path(), "roles", roles);
+    let token = |name: &str| {
+        let secret = format!("{name}-0123456789abc\n");
+        let path = write(folder.path(), name, secret);
+        path.to_str().unwrap().to_owned()
+    };
+    let [works, reads, admin] = ["works", "reads", "admin"].map(token);
+    let http = format!("127.0.0.1:{}", own_port());
+    let roles = roles.to_str().unwrap();
+    let flags = [
+        "--time",
+        "1h",
+        "--token-file",
+        roles,
+        "--http",
+        &http,
+        "--http-token",
+    ];
+    let mut cluster = start_cluster(ASIA, &flags);
+    let url = cluster.url();
+    let with = |command: &str, token: &str| rlbayes([command, &url, "--token-file", token]);
+    rlbayes_tests::wait_until("it serves", SOON, || with("status", &reads).code == Some(0));
+
+    for command in ["status", "stop"] {
+        let ran = with(command, &works);
+        assert_eq!(ran.code, Some(2), "{command}: {ran:?}");
+        assert!(ran.stderr.contains("needs the role"), "{ran:?}");
+    }
+    let ran = with("stop", &reads);
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(ran.stderr.contains("role admin"), "{ran:?}");
+    for token in [&reads, &admin] {
+        let ran = cluster
+            .worker_with("no worker", &url, &["--token-file", token], &[])
+            .wait(SOON);
+        assert_eq!(ran.code, Some(2), "{ran:?}");
+        assert!(ran.stderr.contains("role work"), "{ran:?}");
+    }
+    let get = |secret: &str| {
+        let mut stream = TcpStream::connect(&http).unwrap();
+        stream.set_read_timeout(Some(SOON)).unwrap();
+        let header = format!("Authorization: Bearer {secret}-0123456789abc");
+        write!(
+            stream,
+            "GET /status HTTP/1.1\r\nHost: here\r\nConnection: close\r\n{header}\r\n\r\n"
+        )
+        .unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer[..12].to_owned()
+    };
+    assert_eq!(get("reads"), "HTTP/1.1 200");
+    assert_eq!(get("works"), "HTTP/1.1 403");
+    assert_eq!(get("wrong"), "HTTP/1.1 401");
+
+    let worker = cluster.worker_with("worker", &url, &["--token-file", &works], &[]);
+    rlbayes_tests::wait_until("it works", SOON, || {
+        let ran = with("status", &admin);
+        ran.stdout.contains("running")
+    });
+    with("stop", &admin).ok();
+    worker.wait(SOON).ok();
+    let log = cluster.coordinator().logged();
+    assert!(log.contains("the search was ended"), "{log}");
+    assert!(
+        log.contains("admin at 127.0.0.1"),
+        "who did it is in the log: {log}"
+    );
+    assert!(!log.contains("0123456789abc"), "no secret is");
+}
+
+#[test]
+fn files_of_tokens_that_say_too_little_are_refused_with_2() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text, holds) in [
+        ("short", "abc\n", "at least 16"),
+        ("empty", "# nothing\n\n", "holds no token"),
+        (
+            "no-role",
+            "works-0123456789abc\nreads-0123456789abc\n",
+            "line 1",
+        ),
+    ] {
+        let path = write(folder.path(), name, text);
+        let state = folder.path().join("state");
+        let data = rlbayes_tests::data(ASIA);
+        let ran = rlbayes([
+            "coordinator",
+            "--data",
+            data.to_str().unwrap(),
+            "--state",
+            state.to_str().unwrap(),
+            "--listen",
+            "127.0.0.1:0",
+            "--token-file",
+            path.to_str().unwrap(),
+        ]);
+        assert_eq!(ran.code, Some(2), "{ran:?}");
+        assert!(ran.stderr.contains(holds), "{ran:?}");
+    }
+}
+
+#[test]
+fn the_http_port_speaks_tls_where_it_is_told_to() {
+    let folder = tempfile::tempdir().unwrap();
+    let certs = folder.path().join("certs");
+    rlbayes(["certs", certs.to_str().unwrap()]).ok();
+    let file = |name: &str| certs.join(name).to_str().unwrap().to_owned();
+    let http = format!("127.0.0.1:{}", own_port());
+    let [cert, key] = ["server.pem", "server.key"].map(file);
+    let flags = [
+        "--time",
+        "1h",
+        "--tls-cert",
+        &cert,
+        "--tls-key",
+        &key,
+        "--http",
+        &http,
+        "--http-tls",
+    ];
+    let cluster = start_cluster(ASIA, &flags);
+    let authority = std::fs::read(file("ca.pem")).unwrap();
+    rlbayes_tests::wait_until("it serves", SOON, || {
+        get_by_tls(&http, &authority, "/health").is_some_and(|answer| answer.contains("200 OK"))
+    });
+    let answer = get_by_tls(&http, &authority, "/status").unwrap();
+    assert!(answer.contains("\"state\": \"waiting\""), "{answer}");
+    let mut plain = TcpStream::connect(&http).unwrap();
+    plain.set_read_timeout(Some(SOON)).unwrap();
+    write!(plain, "GET /status HTTP/1.1\r\nHost: here\r\n\r\n").unwrap();
+    let mut answer = Vec::new();
+    // Closed or reset: it gets nothing.
+    let _ = plain.read_to_end(&mut answer);
+    assert!(!String::from_utf8_lossy(&answer).contains("state"));
+    drop(cluster);
+}
+
+/// Asks a port with TLS; none: it cannot be reached, or its certificate is not signed by the authority.
+fn get_by_tls(address: &str, authority: &[u8], path: &str) -> Option<String> {
+    use rustls::pki_types::pem::PemObject;
+    use rustls::pki_types::{CertificateDer, ServerName};
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio_rustls::{TlsConnector, rustls};
+    let mut roots = rustls::RootCertStore::empty();
+    roots
+        .add(CertificateDer::from_pem_slice(authority).unwrap())
+        .unwrap();
+    let provider = std::sync::Arc::new(rustls::crypto::ring::default_provider());
+    let config = rustls::ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    block_on(async {
+        let stream = tokio::net::TcpStream::connect(address).await.ok()?;
+        let name = ServerName::try_from("localhost").unwrap();
+        let connector = TlsConnector::from(std::sync::Arc::new(config));
+        let mut stream = connector.connect(name, stream).await.ok()?;
+        let request = format!("GET {path} HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).await.ok()?;
+        let mut answer = Vec::new();
+        // The other side may close without saying so.
+        let _ = stream.read_to_end(&mut answer).await;
+        Some(String::from_utf8_lossy(&answer).into_owned())
+    })
+}
+
+#[test]
+fn a_certificate_allows_what_its_role_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let certs = folder.path().join("certs");
+    let made = [
+        "certs",
+        certs.to_str().unwrap(),
+        "--worker",
+        "m1",
+        "--reader",
+        "me",
+        "--admin",
+        "ada",
+    ];
+    rlbayes(made).ok();
+    let file = |name: &str| certs.join(name).to_str().unwrap().to_owned();
+    let [ca, cert, key] = ["ca.pem", "server.pem", "server.key"].map(file);
+    let flags = [
+        "--time",
+        "1h",
+        "--tls-cert",
+        &cert,
+        "--tls-key",
+        &key,
+        "--tls-ca",
+        &ca,
+    ];
+    let mut cluster = start_cluster(ASIA, &flags);
+    let url = format!("https://localhost:{}", cluster.port());
+    let with = |command: &str, who: &str| {
+        let [cert, key] = ["pem", "key"].map(|ending| file(&format!("{who}.{ending}")));
+        rlbayes([
+            command,
+            &url,
+            "--tls-ca",
+            &ca,
+            "--tls-cert",
+            &cert,
+            "--tls-key",
+            &key,
+        ])
+    };
+    rlbayes_tests::wait_until("it serves", SOON, || {
+        with("status", "read-me").code == Some(0)
+    });
+    for (command, who) in [
+        ("status", "work-m1"),
+        ("stop", "work-m1"),
+        ("stop", "read-me"),
+    ] {
+        let ran = with(command, who);
+        assert_eq!(ran.code, Some(2), "{command} by {who}: {ran:?}");
+        assert!(ran.stderr.contains("certificate of"), "{ran:?}");
+    }
+    let [cert, key] = ["work-m1.pem", "work-m1.key"].map(file);
+    let flags = ["--tls-ca", &ca, "--tls-cert", &cert, "--tls-key", &key];
+    let worker = cluster.worker_with("worker", &url, &flags, &[]);
+    rlbayes_tests::wait_until("it works", SOON, || {
+        with("status", "admin-ada").stdout.contains("running")
+    });
+    with("stop", "admin-ada").ok();
+    worker.wait(SOON).ok();
+    let log = cluster.coordinator().logged();
+    assert!(
+        log.contains("work:m1") && log.contains("admin:ada"),
+        "{log}"
+    );
+}

@@ -3,8 +3,8 @@
 
 use super::curve::{History, LABEL_WIDTH, draw};
 use super::screen::{Line, Style};
-use crate::cluster::client::{budget_left, state_in_words};
-use crate::units::{counted, show_bytes, show_count, show_time};
+use crate::cluster::client::{budget_left, state_in_words, steps_in_words};
+use crate::units::{counted, show_bytes, show_count, show_counted, show_time};
 use rlbayes_proto::v1;
 use std::time::Duration;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
@@ -136,8 +136,6 @@ fn facts(watched: &Watched<'_>) -> Vec<Line> {
         left if left.is_empty() => String::new(),
         left => format!(", at most {left} left"),
     };
-    #[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
-    let (evaluations, steps) = (status.evaluations as f64, status.iterations as f64);
     let mut lines = vec![
         fact("best", Style::Bold, best),
         fact(
@@ -149,11 +147,10 @@ fn facts(watched: &Watched<'_>) -> Vec<Line> {
             "work",
             Style::Plain,
             format!(
-                "{} local scores ({}/s), {} steps of {}",
-                show_count(evaluations),
+                "{} ({}/s), {}",
+                show_counted(status.evaluations, "local score"),
                 show_count(status.evaluations_per_second),
-                show_count(steps),
-                counted(status.chains, "chain")
+                steps_in_words(status)
             ),
         ),
         fact(
