@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ._edges import edge_pairs, tier_lists
 from ._errors import InputError
 from ._learn import learn
 from ._network import Network
@@ -160,13 +161,16 @@ class RLBayesSearch(BaseEstimator):  # type: ignore[misc, unused-ignore]
     def _known(self, columns: list[str]) -> tuple[list[tuple[str, str]], list[tuple[str, str]], list[list[str]]]:
         """Return what is known beforehand: required and forbidden edges, tiers."""
         expert = self.expert_knowledge
-        required = {*(self.required_edges or ()), *(getattr(expert, "required_edges", None) or ())}
-        forbidden = {*(self.forbidden_edges or ()), *(getattr(expert, "forbidden_edges", None) or ())}
-        space = {*(getattr(expert, "search_space", None) or ())}
+
+        def known(name: str) -> set[tuple[str, str]]:
+            of_expert = edge_pairs(name, getattr(expert, name, None))
+            return {*edge_pairs(f"{name}=", getattr(self, name, None)), *of_expert}
+
+        required, forbidden, space = known("required_edges"), known("forbidden_edges"), known("search_space")
         if space:
             forbidden |= {*itertools.permutations(columns, 2)} - space
         tiers = self.temporal_order or getattr(expert, "temporal_order", None) or ()
-        return sorted(required), sorted(forbidden), [list(tier) for tier in tiers if tier]
+        return sorted(required), sorted(forbidden), [tier for tier in tier_lists("temporal_order=", tiers) if tier]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

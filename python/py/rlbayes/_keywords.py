@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from . import _engine
+from ._edges import edge_pairs, tier_lists
 from ._errors import InputError
 from ._network import as_network
 from ._reading import READING, Reading
@@ -96,6 +97,7 @@ _ELSEWHERE = {
     "show_progress": "progress",
     "callback": "progress",
     "samples": "replicates",
+    "rows": "rows_per_replicate",
 }
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -125,9 +127,12 @@ def check(function: str, given: Mapping[str, Any], own: Iterable[str]) -> None:
 def settings(given: Mapping[str, Any]) -> _engine.Settings:
     """Return the settings of a search."""
     options = {name: given[name] for name in _SETTINGS if given.get(name) is not None}
+    for name, value in options.items():
+        if isinstance(value, int) and value < 0 and name not in ("target", "time", "cpu_time", "ess", "penalty_scale"):
+            raise InputError(f"{name}={value} is negative")
     for name in ("required", "forbidden"):
-        options[name] = _edges(name, options.get(name))
-    options["tiers"] = [[str(node) for node in tier] for tier in options.get("tiers", ())]
+        options[name] = edge_pairs(f"{name}=", options.get(name))
+    options["tiers"] = tier_lists("tiers=", options.get("tiers", ()))
     for name in ("time", "cpu_time", "memory", "stagnation"):
         value = options.get(name)
         options[name] = None if value is None else str(value)
@@ -147,14 +152,3 @@ def settings(given: Mapping[str, Any]) -> _engine.Settings:
             value = _CHOICES[value]
         own.append((name.removeprefix(prefix), float(value)))
     return _engine.Settings(search_options=own, **options)
-
-
-def _edges(keyword: str, edges: Any) -> list[tuple[str, str]]:
-    if hasattr(edges, "columns") and "from" in edges.columns and "to" in edges.columns:
-        edges = zip(edges["from"], edges["to"], strict=True)
-    pairs = []
-    for edge in () if edges is None else edges:
-        if isinstance(edge, str) or len(edge) != 2:
-            raise InputError(f'{keyword}= is a list of edges such as ("smokes", "coughs"), not {edge!r}')
-        pairs.append((str(edge[0]), str(edge[1])))
-    return pairs

@@ -85,6 +85,8 @@ def start(
     [('coughs', 'smokes')]
     """
     check("start", keywords, ("name", "state", "alpha"))
+    if not 0 <= alpha < float("inf"):
+        raise InputError(f"alpha={alpha} is no number that is at least 0")
     table = make_table(data, read_options(keywords), name=name, names=keywords.get("names"))
     folder = None if state is None else os.fspath(state)
     return Search(_engine.Running.search(table, settings(keywords), alpha, folder), kind_of(data))
@@ -98,6 +100,10 @@ def learn(
     alpha: float = 0.0,
     state: str | os.PathLike[str] | None = None,
     replicates: int | None = None,
+    rows_per_replicate: float | None = None,
+    without_replacement: bool | None = None,
+    replicate_evaluations: int | None = None,
+    threshold: float | None = None,
     progress: Watching = "auto",
     on_interrupt: str = "return",
     **keywords: Unpack[Searching],
@@ -128,8 +134,9 @@ def learn(
         ``separator``, ``decimal``, ``comment``, ``encoding``, ``header``.
     What else is found out
         ``prove``: "auto", "off" or "only"; ``replicates``: how often the search is repeated on resampled
-        tables, which gives the support of edges; ``alpha`` is added to every count of the probabilities;
-        ``name`` of the table.
+        tables, which gives the support of edges, with ``rows_per_replicate``, ``without_replacement``,
+        ``replicate_evaluations`` and ``threshold`` as in :func:`bootstrap`; ``alpha`` is added to every
+        count of the probabilities; ``name`` of the table.
 
     >>> import rlbayes
     >>> table = {"smokes": ["yes", "no"] * 40, "coughs": ["yes", "no"] * 40}
@@ -139,11 +146,22 @@ def learn(
     >>> result.network.query("coughs", {"smokes": "yes"})
     {'no': 0.0, 'yes': 1.0}
     """
-    check("learn", keywords, ("name", "alpha", "state", "replicates", "progress", "on_interrupt"))
+    drawn = {
+        "rows_per_replicate": rows_per_replicate,
+        "without_replacement": without_replacement,
+        "replicate_evaluations": replicate_evaluations,
+        "threshold": threshold,
+    }
+    check("learn", keywords, ("name", "alpha", "state", "replicates", "progress", "on_interrupt", *drawn))
+    given: dict[str, Any] = {name: value for name, value in drawn.items() if value is not None}
+    if given and replicates is None:
+        raise InputError(f"{next(iter(given))}= is for replicates, and without replicates= there are none")
     search = start(data, name=name, state=state, alpha=alpha, **keywords)
     result: Result = _follow(search, progress, on_interrupt)
     if replicates is not None and result.stopped_by != "interrupt":
-        running = _replicate(data, keywords, replicates=replicates, name=name, state=state, best=result.network)
+        running = _replicate(
+            data, keywords, replicates=replicates, name=name, state=state, best=result.network, **given
+        )
         result.support = _follow(running, progress, on_interrupt)
         if result.support is None:
             warnings.warn("stopped before the first replicate: there is no support", stacklevel=2)
@@ -155,7 +173,7 @@ def bootstrap(
     data: Any,
     *,
     replicates: int = 200,
-    rows: float | None = None,
+    rows_per_replicate: float | None = None,
     without_replacement: bool = False,
     replicate_evaluations: int | None = None,
     threshold: float = 0.5,
@@ -168,8 +186,10 @@ def bootstrap(
 ) -> Support:
     """Repeat the search on resampled tables, and count how many of their best networks have each edge.
 
-    ``rows`` of a replicate are a share of the table's (up to 1) or a number. ``best`` is a network whose
-    edges are marked. The other keywords are those of :func:`learn`.
+    ``rows_per_replicate`` is a share of the table's rows (up to 1) or a number, drawn
+    ``without_replacement`` if you like; ``replicate_evaluations`` limits the search of a replicate.
+    Edges with a support of ``threshold`` or more are drawn, and kept in a network. ``best`` is a network
+    whose edges are marked. The other keywords are those of :func:`learn`.
 
     >>> import rlbayes
     >>> table = {"smokes": ["yes", "no"] * 40, "coughs": ["yes", "no"] * 40}
@@ -177,13 +197,13 @@ def bootstrap(
     >>> support.strength("smokes", "coughs")
     1.0
     """
-    own = ("replicates", "rows", "threshold", "best", "name", "state", "progress", "on_interrupt")
+    own = ("replicates", "rows_per_replicate", "threshold", "best", "name", "state", "progress", "on_interrupt")
     check("bootstrap", keywords, (*own, "without_replacement", "replicate_evaluations"))
     running = _replicate(
         data,
         keywords,
         replicates=replicates,
-        rows=rows,
+        rows_per_replicate=rows_per_replicate,
         without_replacement=without_replacement,
         replicate_evaluations=replicate_evaluations,
         threshold=threshold,
@@ -205,17 +225,20 @@ def _replicate(
     best: Network | None,
     name: str | None,
     state: str | os.PathLike[str] | None,
-    rows: float | None = None,
+    rows_per_replicate: float | None = None,
     without_replacement: bool = False,
     replicate_evaluations: int | None = None,
     threshold: float = 0.5,
 ) -> Search:
+    for given, value in (("replicates", replicates), ("replicate_evaluations", replicate_evaluations)):
+        if value is not None and value < 0:
+            raise InputError(f"{given}={value} is negative")
     table = make_table(data, read_options(keywords), name=name, names=keywords.get("names"))
     running = _engine.Running.bootstrap(
         table,
         settings(keywords),
         replicates,
-        rows,
+        rows_per_replicate,
         without_replacement,
         replicate_evaluations,
         threshold,
@@ -259,5 +282,6 @@ def _follow(search: Search, progress: Watching, on_interrupt: str) -> Any:
     if interrupted and (on_interrupt == "raise" or result is None):
         raise KeyboardInterrupt
     if interrupted:
-        warnings.warn("interrupted: this is the best so far", stacklevel=3)
+        based = f"based on {result.replicates} replicates" if isinstance(result, Support) else "this is the best so far"
+        warnings.warn(f"interrupted: {based}", stacklevel=3)
     return result

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import _engine
+from ._edges import edge_pairs
 from ._errors import InputError
 from ._frames import frame
 from ._reading import Reading, read_options
@@ -54,7 +55,9 @@ class Network:
 
     def __init__(self, edges: Iterable[tuple[str, str]] = (), nodes: Iterable[str] = ()) -> None:
         """Make a network without probabilities of edges (from, to) and of nodes that may have none."""
-        pairs = [(str(start), str(end)) for start, end in edges]
+        if edges is None:
+            raise InputError("None is no network")
+        pairs = edge_pairs("a network", edges)
         names = dict.fromkeys([*map(str, nodes), *(name for pair in pairs for name in pair)])
         object.__setattr__(self, "_inner", _engine.Network(list(names), pairs))
 
@@ -65,6 +68,9 @@ class Network:
         return made
 
     def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError("a network never changes")
+
+    def __delattr__(self, name: str) -> None:
         raise AttributeError("a network never changes")
 
     @property
@@ -147,6 +153,9 @@ class Network:
 
     def sample(self, rows: int, seed: int = 1, *, kind: str = "pandas") -> Any:
         """Draw rows; return a frame of pandas, polars or pyarrow (or a dict, if that is not there)."""
+        for given, value in (("rows", rows), ("seed", seed)):
+            if value < 0:
+                raise InputError(f"{given}={value} is negative")
         drawn = self._inner.sample(rows, seed)
         names = {name: self.states(name) for name, _ in drawn}
         if kind == "pandas":
@@ -201,11 +210,13 @@ class Network:
         return matrix
 
     def write(self, path: str | os.PathLike[str], *, around: str | None = None, strict_names: bool = False) -> None:
-        """Write a file; the ending chooses the format: bif xml bifxml dot json svg csv graphml txt."""
+        """Write a file; the ending chooses the format: bif xml bifxml dot json svg png pdf csv graphml txt."""
         self._inner.write(os.fspath(path), around, strict_names)
 
     def to_text(self, ending: str, *, around: str | None = None) -> str:
-        """Return what a file with this ending would hold."""
+        """Return what a file with this ending would hold; ``write`` makes those that are no text."""
+        if ending.lower() in ("png", "pdf"):
+            raise InputError(f"a {ending} is no text: use write()")
         return self._inner.text(ending, around).decode()
 
     def to_networkx(self) -> Any:
@@ -286,9 +297,11 @@ class Network:
 
 
 def as_network(graph: Any) -> Network:
-    """Return a network of ours, of pgmpy or networkx, or a list of edges, as ours."""
+    """Return a network of ours, of pgmpy or networkx, a file, or a list of edges, as ours."""
     if isinstance(graph, Network):
         return graph
+    if isinstance(graph, (str, os.PathLike)):
+        return read(graph)
     if hasattr(graph, "edges") and hasattr(graph, "nodes"):
         nodes: Any = graph.nodes() if callable(graph.nodes) else graph.nodes
         edges: Any = graph.edges() if callable(graph.edges) else graph.edges

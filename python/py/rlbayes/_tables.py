@@ -109,7 +109,10 @@ def _series(name: str, series: Any) -> Column:
         return name, kind, codes.to_numpy().tobytes(), values, True
     if str(series.dtype) in _RAW:
         return name, str(series.dtype), series.to_numpy().tobytes(), None, False
-    codes, uniques = pandas.factorize(series)
+    try:
+        codes, uniques = pandas.factorize(series)
+    except TypeError:
+        raise InputError(f"the column {name!r} has cells that are no single values") from None
     return name, "int32", codes.astype("int32").tobytes(), [text(value) for value in uniques], False
 
 
