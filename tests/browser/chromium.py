@@ -8,6 +8,11 @@ from selenium import webdriver
 
 SOON = 120
 
+# Returns the short names among some elements that are broken into lines.
+BROKEN_NAMES = """
+return [...document.querySelectorAll(arguments[0])]
+    .filter(e => e.textContent.length <= 8 && e.getClientRects().length > 1).map(e => e.textContent);"""
+
 
 def wait_for(what, holds, within=SOON):
     end = time.time() + within

@@ -13,7 +13,7 @@ import tempfile
 import urllib.error
 import urllib.request
 
-from chromium import asked, browser, errors, shoot, text, wait_for
+from chromium import BROKEN_NAMES, asked, browser, errors, shoot, text, wait_for
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
@@ -128,7 +128,10 @@ def without_token(folder):
             cluster.coordinator.send_signal(signal.SIGKILL)
             cluster.coordinator.wait()
             wait_for("it says so", lambda: "is away for" in text(driver, "#away"))
+            assert text(driver, "#state") == "away", text(driver, "#state")
             shoot(driver, shots, "away-1280")
+            driver.find_element(By.XPATH, "//p[@id='downloads']/a[text()='txt']").click()
+            wait_for("a download is refused", lambda: "does not answer" in text(driver, "#away"))
             cluster.start()
             wait_for("it is back", lambda: "was restarted" in text(driver, "#away"))
             assert points(driver) >= before, "the curve is kept"
@@ -147,6 +150,12 @@ def without_token(folder):
                 wait_for("the picture", lambda: nodes(driver) == 76)
                 wide = driver.execute_script("return document.documentElement.scrollWidth")
                 assert wide <= width, (wide, width)
+                wait_for("the edges", lambda: "edges" in text(driver, "#edges caption"))
+                hidden = driver.execute_script(
+                    "const e = document.getElementById('edges').parentNode; return e.scrollWidth - e.clientWidth")
+                assert hidden <= 0, f"{hidden} pixels of the edges are out of sight"
+                broken = driver.execute_script(BROKEN_NAMES, "#edges td button")
+                assert not broken, broken
                 shoot(driver, shots, f"{'dark' if dark else 'light'}-{width}")
                 assert errors(driver) == [], errors(driver)
             finally:

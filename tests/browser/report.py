@@ -5,43 +5,19 @@
 PROGRAM is rlbayes, ROOT the repository. With SCREENSHOTS, pictures of the pages go into that folder.
 """
 
-import csv
 import pathlib
-import random
 import subprocess
 import sys
 import tempfile
 
-from chromium import asked, browser, errors, shoot, text, wait_for
+from chromium import BROKEN_NAMES, asked, browser, errors, shoot, text, wait_for
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
+from survey import QUESTIONS, write_survey
 
 program, root = sys.argv[1], pathlib.Path(sys.argv[2])
 shots = pathlib.Path(sys.argv[3]) if len(sys.argv) > 3 else None
-
-QUESTIONS = [
-    "How satisfied are you with the opening hours of the library on weekdays?",
-    "How satisfied are you with the opening hours of the library at the weekend?",
-    "Would you recommend the library to a friend or colleague?",
-    "Incomprehensibilities-and-counterrevolutionaries-without-any-space",
-    "Âge du répondant <b>&amp; \"autres\"</b> </script>",
-]
-
-
-def survey(path):
-    """Writes answers to long questions that depend on each other."""
-    draw = random.Random(1)
-    with open(path, "w", newline="", encoding="utf-8") as file:
-        rows = csv.writer(file)
-        rows.writerow(QUESTIONS)
-        for _ in range(800):
-            first = draw.choice(["very", "somewhat", "not at all"])
-            answers = [first]
-            for _ in QUESTIONS[1:]:
-                answers.append(answers[-1] if draw.random() < 0.7 else draw.choice(["very", "somewhat", "not at all"]))
-            rows.writerow(answers)
-
 
 def learn(table, page, *flags):
     subprocess.run([program, "learn", table, "--evaluations", "3000000", "--threads", "1", "--quiet", "-o", page, *flags],
@@ -77,6 +53,22 @@ def check(driver, page, node, edges_at_least):
     wait_for("the clicked node is chosen", lambda: driver.find_element(
         By.CSS_SELECTOR, ".rv-node.rv-middle").get_attribute("aria-label") == name)
 
+    # What may point either way is not shown as a fact.
+    free = driver.execute_script("return JSON.parse(document.getElementById('network-data').textContent).edges.find(e => !e.directed)")
+    if free:
+        nodes = driver.find_elements(By.CSS_SELECTOR, ".rv-node")
+        driver.execute_script("arguments[0].dispatchEvent(new MouseEvent('click', { bubbles: true }))", nodes[free["from"]])
+        assert "— either way" in text(driver, ".rv-details"), text(driver, ".rv-details")
+    # Lines are as wide as their support.
+    widths = driver.execute_script("""
+        const edges = JSON.parse(document.getElementById('network-data').textContent).edges;
+        return [...document.querySelectorAll('.rv-edge:not(.rv-lit)')].map(e => parseFloat(getComputedStyle(e).strokeWidth))
+            .concat(edges.some(e => e.support !== undefined) ? [] : [1.4]);""")
+    if "Support" in text(driver, "#edges thead"):
+        assert len(set(widths)) > 1, widths
+    else:
+        assert set(widths) == {1.4}, set(widths)
+
     # Zoom and drag move the picture.
     picture = driver.find_element(By.CSS_SELECTOR, ".rv-picture")
     before = picture.get_dom_attribute("viewBox")
@@ -94,7 +86,11 @@ def check(driver, page, node, edges_at_least):
     assert names == sorted(names) and names, names[:3]
     driver.find_element(By.ID, "edge-filter").send_keys("no such name")
     assert not driver.find_elements(By.CSS_SELECTOR, "#edge-rows tr")
-    driver.find_element(By.ID, "edge-filter").clear()
+    driver.find_element(By.ID, "edge-filter").send_keys(Keys.CONTROL, "a")
+    driver.find_element(By.ID, "edge-filter").send_keys(Keys.DELETE)
+    assert len(driver.find_elements(By.CSS_SELECTOR, "#edge-rows tr")) == len(names), "all edges are back"
+    broken = driver.execute_script(BROKEN_NAMES, "#edge-rows .name")
+    assert not broken, broken
     assert "rlbayes learn" in text(driver, "pre"), "the command that repeats it"
 
     away = [url for url in asked(driver) if not url.startswith(("file:", "data:"))]
@@ -107,7 +103,7 @@ def check(driver, page, node, edges_at_least):
 def main():
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
-        survey(folder / "survey.csv")
+        write_survey(folder / "survey.csv")
         pages = {
             "alarm": (root / "data/alarm.csv", "HREKG", 30, ["--replicates", "20"]),
             "andes": (root / "data/andes_n1000_s1.csv.gz", "RApp3", 100, []),

@@ -98,6 +98,10 @@ fn the_example_shows_every_setting_with_a_value_that_is_accepted() {
         "--data=no-such-table.csv",
         "--state=s",
         "--token-file=no-such-token",
+        // What settings of the HTTP port go with.
+        "--http=127.0.0.1:0",
+        "--tls-cert=no-such-certificate",
+        "--tls-key=no-such-key",
     ];
     let worker = [
         "--coordinator=http://127.0.0.1:1",

@@ -2,23 +2,24 @@
 //! person who asks for the status.
 
 use crate::disk::Disk;
-use crate::laws::{Figures, Witness, WitnessedLink};
+use crate::laws::{Witness, WitnessedLink};
 use crate::search::Search;
 use crate::simulated_chains::{Kept, SimulatedHost};
 use rlbayes::coordination::{State, View};
 use rlbayes::journal::{Journal, JournalError};
 use rlbayes_common::ids::{Incarnation, Seed};
 use rlbayes_common::random::Random;
-use rlbayes_common::score::LogScore;
+use rlbayes_coordinator::access::Access;
 use rlbayes_coordinator::blocking::Blocking;
+use rlbayes_coordinator::connections::{Connections, Limits};
 use rlbayes_coordinator::event_loop::{EventLoop, Until};
 use rlbayes_coordinator::guard::{Guarded, MAX_CONNECTIONS};
 use rlbayes_coordinator::server;
 use rlbayes_coordinator::service::{MakeResult, SearchResult, Service};
 use rlbayes_coordinator::status::About;
-use rlbayes_coordinator::token::Token;
 use rlbayes_coordinator::validator::Validator;
 use rlbayes_proto::v1;
+use rlbayes_tests::history::{Figures, Outcome};
 use rlbayes_worker::grpc_link::{GrpcLink, WithToken, client, with_limits};
 use rlbayes_worker::session::{self, End, SessionSettings};
 use std::cell::RefCell;
@@ -27,7 +28,7 @@ use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::mpsc;
 use tokio::task::spawn_local;
 use tokio::time::{Instant, sleep};
 use tokio_stream::wrappers::ReceiverStream;
@@ -57,7 +58,7 @@ pub(crate) async fn coordinator(
         }
     };
     witness.coordinator_started();
-    witness.check_restart(&state);
+    witness.holds("a coordinator that has started", &state);
     let mut observer = witness.clone();
     let (event_loop, handle, published) =
         EventLoop::new(state, Some(journal), Blocking::Inline, &mut observer);
@@ -66,8 +67,8 @@ pub(crate) async fn coordinator(
     spawn_local(async move {
         loop {
             let view = Arc::clone(&views.borrow_and_update().view);
-            shown_to.shown(view.best.as_ref().map(|row| row.score));
-            shown_to.shown_figures(Figures::shown_in(&view));
+            let figures = Outcome::Shown(Figures::of_view(&view));
+            shown_to.history().note("a view", figures);
             if view.stopped_by.is_some() {
                 shown_to.shown_stop();
             }
@@ -97,7 +98,8 @@ pub(crate) async fn coordinator(
     spawn_local(server::serve(
         accept(listener),
         service,
-        Token::default(),
+        Access::default(),
+        MEMORY,
         None,
         std::future::pending(),
     ));
@@ -132,15 +134,19 @@ fn open(search: &Search, disk: &Disk) -> Result<(State, Journal), JournalError> 
     Ok((state, journal))
 }
 
+/// Memory of the coordinator.
+const MEMORY: usize = 256 << 20;
+
 /// Accepts guarded connections, as the coordinator's own `accept` does on real sockets.
 fn accept(listener: TcpListener) -> ReceiverStream<io::Result<Guarded<TcpStream>>> {
-    let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    let connections = Connections::new(Limits::of(MAX_CONNECTIONS));
     let (sender, receiver) = mpsc::channel(1);
     spawn_local(async move {
-        while let Ok(place) = Arc::clone(&places).acquire_owned().await {
-            let Ok((stream, _)) = listener.accept().await else {
+        loop {
+            let Ok((stream, address)) = listener.accept().await else {
                 continue;
             };
+            let place = connections.enter(Some(address.ip()));
             if sender.send(Ok(Guarded::new(stream, place))).await.is_err() {
                 return;
             }
@@ -149,7 +155,7 @@ fn accept(listener: TcpListener) -> ReceiverStream<io::Result<Guarded<TcpStream>
     ReceiverStream::new(receiver)
 }
 
-fn channel() -> Channel {
+pub(crate) fn channel() -> Channel {
     let endpoint = with_limits(Endpoint::from_static("http://coordinator:7400"));
     endpoint.connect_with_connector_lazy(tower::service_fn(|_: Uri| async {
         let stream = TcpStream::connect((COORDINATOR, PORT)).await?;
@@ -218,6 +224,7 @@ impl WorkerHost {
                 replaces: (keeps && start > 1).then(|| incarnation(start - 1)),
                 host: format!("worker-{worker}"),
                 threads: 1,
+                memory: None,
                 program_version: "simulated".to_owned(),
                 give_up_after: None,
                 checkpoint_every: Duration::from_secs(5),
@@ -247,42 +254,34 @@ impl WorkerHost {
     }
 }
 
-/// Asks for the status for ever: the best never goes down, and a finished search stays so. At a
-/// time, if one is given, the person stops the search.
-pub(crate) async fn person(stop_at: Option<Duration>, witness: Witness) -> turmoil::Result {
+/// Asks for the status for ever, every so often. At a time, if one is given, the person stops the
+/// search.
+pub(crate) async fn person(
+    every: Duration,
+    stop_at: Option<Duration>,
+    witness: Witness,
+) -> turmoil::Result {
     let mut client = client(channel(), WithToken::default());
-    let (mut best, mut finished, mut replicates) = (None, false, 0);
     let begun = Instant::now();
     let mut stop_at = stop_at;
+    let history = witness.history();
     loop {
-        sleep(Duration::from_secs(1)).await;
+        sleep(every).await;
         if stop_at.is_some_and(|at| begun.elapsed() >= at) {
             let mut request = tonic::Request::new(v1::StopRequest::default());
             request.set_timeout(Duration::from_secs(3));
+            let asked = history.ask("a person who stops the search");
             if client.stop(request).await.is_ok() {
                 stop_at = None;
-                witness.told_to_stop();
+                asked.answered(Outcome::Stopped);
             }
         }
         let mut request = tonic::Request::new(v1::StatusRequest::default());
         request.set_timeout(Duration::from_secs(3));
+        let asked = history.ask("a status");
         if let Ok(status) = client.status(request).await {
-            let status = status.into_inner();
-            let shown = status.best_score.map(LogScore::new);
-            if shown < best {
-                witness.broken(format!("a person saw {shown:?} after {best:?}"));
-            }
-            best = shown;
-            let done = status.replicates_done;
-            if done < replicates {
-                witness.broken(format!("a person saw {done} replicates after {replicates}"));
-            }
-            replicates = done;
-            let is_finished = status.state == "finished";
-            if finished && !is_finished {
-                witness.broken("a finished search continues");
-            }
-            finished = is_finished;
+            let figures = Figures::of_status(status.get_ref());
+            asked.answered(Outcome::Shown(figures));
         }
     }
 }

@@ -81,6 +81,11 @@ impl Disk {
         !self.is_dead() && !self.platter().refuses
     }
 
+    /// Returns how many bytes are on it.
+    pub(crate) fn bytes(&self) -> usize {
+        self.platter().seen.len()
+    }
+
     /// Lets every write fail, or none.
     pub(crate) fn refuse(&self, refuses: bool) {
         self.platter().refuses = refuses;

@@ -1,17 +1,17 @@
-//! What must hold, and the witness that sees all hosts at once: the best that was ever shown, the
-//! rows that were ever acknowledged, the events in their order, how sessions and the search ended.
+//! The witness that sees all hosts at once: the history of what was acknowledged and shown, whose laws
+//! are checked at the end, the events in their order, how sessions and the search ended.
 
 use rlbayes::Replicate;
-use rlbayes::coordination::{Event, State, View};
-use rlbayes_common::elite::{EliteRow, Found, Pool};
+use rlbayes::coordination::{Event, State};
+use rlbayes_common::elite::{EliteRow, Found};
 use rlbayes_common::exchange::{
-    Answer, ChainCounters, ChainReport, Exchange, Hello, Pace, Reply, SearchDescription, Snapshot,
+    ChainReport, Exchange, Hello, Pace, Reply, SearchDescription, Snapshot,
 };
 use rlbayes_common::ids::ChainId;
 use rlbayes_common::score::LogScore;
 use rlbayes_common::search::StoppedBy;
 use rlbayes_coordinator::event_loop::Observer;
-use rlbayes_tests::AcknowledgedRows;
+use rlbayes_tests::history::{Asked, Figures, Held, History, Outcome as Answered, Work};
 use rlbayes_worker::grpc_link::GrpcLink;
 use rlbayes_worker::link::{Joined, Link, LinkError};
 use std::cell::RefCell;
@@ -20,6 +20,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::time::Instant;
 
 /// What was seen so far; clones see the same.
 #[derive(Clone, Default)]
@@ -28,59 +29,29 @@ pub(crate) struct Witness(Rc<RefCell<Seen>>);
 #[derive(Default)]
 struct Seen {
     broken: Vec<String>,
-    shown: Option<LogScore>,
-    figures: Figures,
+    history: History,
     stopped: bool,
-    told_to_stop: bool,
-    acknowledged: AcknowledgedRows,
-    acknowledged_replicates: BTreeMap<u32, EliteRow>,
+    burden: Burden,
     trace: Vec<String>,
     sessions: BTreeMap<usize, StoppedBy>,
     outcome: Option<Outcome>,
     incarnations: u32,
 }
 
-/// The figures of a search that never go back, whatever is killed.
+/// What a search has cost its coordinator and its honest workers.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Figures {
-    counters: ChainCounters,
-    seeds_sent: u64,
-    elapsed: Duration,
-    replicates: usize,
-}
-
-impl Figures {
-    pub(crate) fn shown_in(view: &View) -> Self {
-        Self {
-            counters: view.counters,
-            seeds_sent: view.seeds_sent,
-            elapsed: view.elapsed,
-            replicates: view.replicates.as_ref().map_or(0, |shown| shown.done.len()),
-        }
-    }
-
-    fn of(state: &State) -> Self {
-        Self {
-            counters: state.counters(),
-            seeds_sent: state.seed_counts().0,
-            elapsed: state.elapsed(Duration::ZERO),
-            replicates: state.replicates().len(),
-        }
-    }
-
-    fn all(self) -> impl Iterator<Item = u128> {
-        let counters = self.counters.to_figures().into_iter().map(u128::from);
-        counters.chain([
-            u128::from(self.seeds_sent),
-            self.elapsed.as_nanos(),
-            self.replicates as u128,
-        ])
-    }
-
-    /// Returns whether none of them is below one that was shown before.
-    fn keeps(self, before: Self) -> bool {
-        self.all().zip(before.all()).all(|(now, then)| now >= then)
-    }
+pub(crate) struct Burden {
+    /// The longest that an honest worker waited for the answer to an exchange, in simulated time.
+    pub(crate) slowest: Duration,
+    /// How often one was told that it does not take part any more.
+    pub(crate) leases_lost: usize,
+    /// The most chains that there were.
+    pub(crate) chains: usize,
+    /// The most bytes of the journal.
+    pub(crate) journal_bytes: usize,
+    /// By how much the memory of the whole simulation has grown: the coordinator, the network, all
+    /// workers and peers.
+    pub(crate) grown_bytes: u64,
 }
 
 /// How a search ended.
@@ -152,26 +123,18 @@ impl Witness {
         self.0.borrow().broken.clone()
     }
 
-    /// Somebody was shown a best score: it never goes down.
-    pub(crate) fn shown(&self, best: Option<LogScore>) {
-        let before = self.0.borrow().shown;
-        if best < before {
-            self.broken(format!("the best went down from {before:?} to {best:?}"));
-        }
-        self.0.borrow_mut().shown = best.max(before);
+    /// Returns where everybody records what was acknowledged and shown.
+    pub(crate) fn history(&self) -> History {
+        self.0.borrow().history.clone()
     }
 
-    /// Somebody was shown figures: none of them ever goes down.
-    pub(crate) fn shown_figures(&self, figures: Figures) {
-        self.check_figures("a status", figures);
-        self.0.borrow_mut().figures = figures;
+    /// Changes what is known of the cost.
+    pub(crate) fn weigh(&self, change: impl FnOnce(&mut Burden)) {
+        change(&mut self.0.borrow_mut().burden);
     }
 
-    fn check_figures(&self, when: &str, figures: Figures) {
-        let before = self.0.borrow().figures;
-        if !figures.keeps(before) {
-            self.broken(format!("{when}: {figures:?} after {before:?} was shown"));
-        }
+    pub(crate) fn burden(&self) -> Burden {
+        self.0.borrow().burden
     }
 
     /// Somebody was shown that the search stops.
@@ -179,71 +142,21 @@ impl Witness {
         self.0.borrow_mut().stopped = true;
     }
 
-    /// A person got the answer that the search is stopped: no restart may forget it.
-    pub(crate) fn told_to_stop(&self) {
-        self.0.borrow_mut().told_to_stop = true;
-    }
-
     pub(crate) fn is_stopped(&self) -> bool {
         self.0.borrow().stopped
     }
 
-    /// Rows were acknowledged to a worker.
-    fn acknowledged<'a>(&self, rows: impl Iterator<Item = &'a EliteRow>) {
-        let known = &mut self.0.borrow_mut().acknowledged;
-        rows.for_each(|row| known.add(row));
-    }
-
-    /// Work was acknowledged to a worker: rows of a search, or replicates.
-    fn acknowledged_reports<'a>(
-        &self,
-        search: &SearchDescription,
-        reports: impl Iterator<Item = &'a ChainReport>,
-    ) {
-        for report in reports {
-            let rows = report.finds.iter().map(|(_, row)| row);
-            match &search.replicates {
-                None => self.acknowledged(rows),
-                Some(_) => {
-                    let known = &mut self.0.borrow_mut().acknowledged_replicates;
-                    known.extend(rows.map(|row| (report.chain.0, row.clone())));
-                }
-            }
-        }
-    }
-
-    /// The coordinator has what it had stored.
-    pub(crate) fn check_restart(&self, state: &State) {
-        if self.0.borrow().told_to_stop && state.stopped_by().is_none() {
-            self.broken("a search that was stopped continues after a restart");
-        }
-        self.check_figures("after a restart", Figures::of(state));
-        self.check_pool("after a restart", state.pool());
-        let acknowledged = self.0.borrow().acknowledged_replicates.clone();
-        for (number, row) in &acknowledged {
-            let kept = state.replicates().get(number);
-            if kept.is_none_or(|kept| kept.structure != row.structure) {
-                self.broken(format!("after a restart replicate {number} is missing"));
-            }
-        }
-    }
-
-    /// The coordinator has a pool, after a restart or at the end: what was acknowledged and shown
-    /// is in it, unless it is full of better rows.
-    fn check_pool(&self, when: &str, pool: &Pool) {
-        let best = pool.best().map(|row| row.score);
-        let shown = self.0.borrow().shown;
-        if best < shown {
-            self.broken(format!("{when} the best is {best:?}, shown was {shown:?}"));
-        }
-        let missing = self.0.borrow().acknowledged.missing_from(pool).len();
-        if missing > 0 {
-            self.broken(format!("{when} {missing} acknowledged rows are missing"));
-        }
-    }
-
-    pub(crate) fn acknowledged_rows(&self) -> usize {
-        self.0.borrow().acknowledged.len()
+    /// A coordinator has what it has, after a restart or at the end.
+    pub(crate) fn holds(&self, when: &str, state: &State) {
+        let replicates = state.replicates().iter();
+        let held = Held {
+            figures: Figures::of_state(state),
+            pool: state.pool().clone(),
+            replicates: replicates
+                .map(|(&number, it)| (number, it.structure.own_key()))
+                .collect(),
+        };
+        self.history().note(when, Answered::Held(Box::new(held)));
     }
 
     /// A coordinator process has begun.
@@ -287,12 +200,12 @@ impl Witness {
 
 impl Observer for Witness {
     fn tick(&mut self, state: &State, _elapsed: Duration) {
+        self.weigh(|burden| burden.chains = burden.chains.max(state.chain_count()));
         if state.is_finished()
             && !self.has_outcome()
             && let Some(reason) = state.stopped_by()
         {
             self.0.borrow_mut().outcome = Some(Outcome::of(state, reason));
-            self.check_pool("at the end", state.pool());
         }
     }
 
@@ -342,9 +255,23 @@ pub(crate) struct WitnessedLink {
     pub(crate) witness: Witness,
 }
 
+fn work_of(search: &SearchDescription, exchange: &Exchange) -> Vec<Work> {
+    Work::of(exchange, search.pace, search.replicates.is_some())
+}
+
+impl WitnessedLink {
+    fn record(&self, what: &str, exchange: &Exchange, sent: Vec<Work>) -> Asked {
+        let by = format!("{} {what} as {}", exchange.worker, exchange.incarnation);
+        self.witness.history().send(by, sent)
+    }
+}
+
 impl Link for WitnessedLink {
     async fn join(&self, hello: &Hello) -> Result<Joined, LinkError> {
-        self.link.join(hello).await
+        let asked = self.witness.history().ask(format!("{} joins", hello.host));
+        let joined = self.link.join(hello).await?;
+        asked.answered(Answered::Nothing);
+        Ok(joined)
     }
 
     async fn fetch_data(&self, search: &SearchDescription) -> Result<Vec<u8>, LinkError> {
@@ -373,26 +300,39 @@ impl Link for WitnessedLink {
         search: &SearchDescription,
         exchange: Exchange,
     ) -> Result<Reply, LinkError> {
-        let reports = exchange.reports.clone();
-        let reply = self.link.exchange(search, exchange).await?;
-        let taken = reports.iter().filter(|report| {
-            // A lockstep report that is not of the round is dropped; the round is run again.
-            search.pace == Pace::Free
-                || reply.answers.iter().any(|(chain, sequence, answer)| {
-                    (*chain, *sequence) == (report.chain, report.sequence)
-                        && *answer != Answer::Revoke
-                })
+        let (pace, sent) = (search.pace, work_of(search, &exchange));
+        let numbers: Vec<u64> = exchange.reports.iter().map(|it| it.sequence).collect();
+        let asked = self.record("reports", &exchange, sent.clone());
+        let begun = Instant::now();
+        let reply = self.link.exchange(search, exchange).await;
+        let (took, is_lost) = (
+            begun.elapsed(),
+            matches!(reply, Err(LinkError::JoinAgain(_))),
+        );
+        self.witness.weigh(|burden| {
+            burden.slowest = burden.slowest.max(took);
+            burden.leases_lost += usize::from(is_lost);
         });
-        self.witness.acknowledged_reports(search, taken);
+        let reply = reply?;
+        let taken = sent.into_iter().zip(numbers).filter_map(|(work, number)| {
+            let mut answers = reply.answers.iter();
+            let answer = answers.find(|it| (it.0, it.1) == (work.number(), number));
+            work.acknowledged_by(answer.map(|(_, _, answer)| answer), pace)
+        });
+        asked.answered(Answered::Acknowledged(taken.collect()));
         Ok(reply)
     }
 
     async fn leave(&self, search: &SearchDescription, exchange: Exchange) -> Result<(), LinkError> {
-        let reports = exchange.reports.clone();
+        let sent = work_of(search, &exchange);
+        let asked = self.record("leaves", &exchange, sent.clone());
         self.link.leave(search, exchange).await?;
-        if search.pace == Pace::Free {
-            self.witness.acknowledged_reports(search, reports.iter());
-        }
+        // In lockstep these are states of the end, no reports.
+        let taken = match search.pace {
+            Pace::Free => sent,
+            Pace::Lockstep => Vec::new(),
+        };
+        asked.answered(Answered::Acknowledged(taken));
         Ok(())
     }
 

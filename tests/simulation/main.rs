@@ -18,6 +18,8 @@
 mod cluster;
 mod disk;
 mod faults;
+mod greedy;
+mod greedy_laws;
 mod laws;
 mod replicates;
 mod run;
@@ -55,6 +57,7 @@ fn cluster(seed: u64, workers: u64) -> Cluster {
         seed: Seed(seed),
         workers: usize::try_from(workers).unwrap(),
         faults: true,
+        greed: None,
     }
 }
 
@@ -64,6 +67,7 @@ fn undisturbed(search: &Search) -> Run {
         seed: Seed(0),
         workers: 3,
         faults: false,
+        greed: None,
     };
     calm.run(search)
 }

@@ -84,6 +84,7 @@ fn replicates_of_seeds_with_faults_are_those_of_one_machine() {
             seed: Seed(seed),
             workers: WORKERS,
             faults: true,
+            greed: None,
         };
         let begun = std::time::Instant::now();
         let run = cluster.run(&search);

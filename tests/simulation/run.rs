@@ -4,9 +4,11 @@
 use crate::cluster::{COORDINATOR, WorkerHost, coordinator, person};
 use crate::disk::Disk;
 use crate::faults::{self, Change, Fault, Place, TROUBLED};
-use crate::laws::{Outcome, Witness};
+use crate::greedy::{Greed, Peer};
+use crate::laws::{Burden, Outcome, Witness};
 use crate::search::Search;
 use rlbayes_common::ids::Seed;
+use rlbayes_tests::history::{Budgets, check};
 use std::collections::VecDeque;
 use std::fmt;
 use std::rc::Rc;
@@ -20,6 +22,8 @@ const WORKER_HOSTS: usize = 5;
 const LONGER_THAN_A_LEASE: Duration = Duration::from_secs(20);
 /// What the draw is mixed with that says who crashes then.
 const AT_STOP: u64 = 0x5709;
+/// What the draws of a greedy peer are mixed with.
+const GREEDY: u64 = 0x62EED;
 const TICK: Duration = Duration::from_millis(10);
 const LATENCY: Duration = Duration::from_millis(50);
 const SLOW: Duration = Duration::from_secs(2);
@@ -34,6 +38,8 @@ pub(crate) struct Cluster {
     pub(crate) seed: Seed,
     pub(crate) workers: usize,
     pub(crate) faults: bool,
+    /// A peer that takes part besides.
+    pub(crate) greed: Option<Greed>,
 }
 
 /// What became of a run.
@@ -42,19 +48,22 @@ pub(crate) struct Run {
     pub(crate) outcome: Outcome,
     pub(crate) broken: Vec<String>,
     pub(crate) trace: Vec<String>,
+    pub(crate) burden: Burden,
     lasted: Duration,
     incarnations: u32,
-    acknowledged: usize,
+    /// Questions and answers of its history.
+    history: (usize, usize),
 }
 
 impl fmt::Display for Run {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{:.1} s, {} events, {} rows acknowledged, {} incarnations of the coordinator, round {}",
+            "{:.1} s, {} events, {} of {} questions answered, {} incarnations of the coordinator, round {}",
             self.lasted.as_secs_f64(),
             self.trace.len(),
-            self.acknowledged,
+            self.history.1,
+            self.history.0,
             self.incarnations,
             self.outcome.round
         )
@@ -96,8 +105,25 @@ impl Cluster {
         {
             let witness = witness.clone();
             let stop_at = search.ends.stopped_at();
-            sim.host("person", move || person(stop_at, witness.clone()));
+            sim.host("person", move || {
+                person(Duration::from_secs(1), stop_at, witness.clone())
+            });
         }
+        {
+            let witness = witness.clone();
+            sim.host("watcher", move || {
+                person(Duration::from_millis(130), None, witness.clone())
+            });
+        }
+        if let Some(greed) = self.greed {
+            let peer = Rc::new(Peer {
+                greed,
+                search: Rc::clone(&search),
+                seed: self.seed.mix(GREEDY),
+            });
+            sim.host("greedy", move || Rc::clone(&peer).run());
+        }
+        let memory = own_memory();
         let mut world = World {
             sim,
             disk,
@@ -133,6 +159,11 @@ impl Cluster {
                 world.sim.bounce(workers_host(0));
             }
             world.step();
+            let (journal, grown) = (world.disk.bytes(), own_memory().saturating_sub(memory));
+            witness.weigh(|burden| {
+                burden.journal_bytes = burden.journal_bytes.max(journal);
+                burden.grown_bytes = burden.grown_bytes.max(grown);
+            });
             let is_over = witness.has_outcome() && witness.sessions_ended() == self.workers;
             if is_over && changes.is_empty() {
                 break;
@@ -159,15 +190,30 @@ impl Cluster {
                 witness.broken("the end was not kept");
             }
         }
+        let history = witness.history();
+        let budget = search.plan.budget;
+        let budgets = Budgets {
+            evaluations: budget.evaluations,
+            time: budget.time,
+        };
+        for law in check(&history, budgets) {
+            witness.broken(law);
+        }
         Run {
             broken: witness.all_broken(),
             outcome: outcome.unwrap_or_else(|| panic!("{:?}: {:?}", self, witness.all_broken())),
             trace: witness.trace(),
+            burden: witness.burden(),
             lasted,
             incarnations: witness.coordinator_incarnations(),
-            acknowledged: witness.acknowledged_rows(),
+            history: history.counts(),
         }
     }
+}
+
+/// Returns how many bytes of memory this process holds.
+fn own_memory() -> u64 {
+    rlbayes::machine::resident_bytes_of(std::process::id())
 }
 
 /// Makes the next task's number a multiple of [`SHARDS`]. When a host crashes, tokio drops its tasks

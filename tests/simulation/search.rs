@@ -1,7 +1,7 @@
 //! The search that is simulated: a small table whose best network is known, in both modes.
 
 use bytes::Bytes;
-use rlbayes::coordination::{ChainCount, Cooperation, Pace, SearchPlan, Snapshots};
+use rlbayes::coordination::{ChainCount, ChainMemory, Cooperation, Pace, SearchPlan, Snapshots};
 use rlbayes::identity::search_id;
 use rlbayes_common::data::{Schema, Table, Variable};
 use rlbayes_common::elite::Keying;
@@ -132,6 +132,7 @@ impl Search {
             },
             lease: Duration::from_secs(6),
             replicates: 0,
+            chain_memory: ChainMemory::default(),
         };
         let settings = vec![("plan".to_owned(), format!("{plan:?}"))];
         let data = Bytes::from(encode_table(&table));

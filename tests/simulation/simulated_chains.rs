@@ -9,7 +9,7 @@ use rlbayes::chains::{RunningChain, SliceSettings};
 use rlbayes_common::exchange::{Answer, ChainOrder, ChainReport, Pace, Snapshot, WorkerStatistics};
 use rlbayes_common::ids::{ChainId, SearchId, Seed};
 use rlbayes_common::random::Random;
-use rlbayes_common::search::Problem;
+use rlbayes_common::search::{Problem, UnfitState};
 use rlbayes_common::snapshot::decode_chain;
 use rlbayes_worker::chains::Chains;
 use rlbayes_worker::data_store::DataStore;
@@ -48,11 +48,12 @@ impl SimulatedChains {
 }
 
 impl Chains for SimulatedChains {
-    fn run(&mut self, order: &ChainOrder, begin: Begin) {
+    fn run(&mut self, order: &ChainOrder, begin: Begin) -> Result<(), UnfitState> {
         let due = Instant::now() + self.slice_time();
-        let chain = begin.chain(&self.maker, order.chain);
+        let chain = begin.chain(&self.maker, order.chain, self.settings.pace)?;
         let running = RunningChain::new(chain, order, self.settings);
         self.chains.insert(order.chain, (due, running));
+        Ok(())
     }
 
     fn answer(&mut self, id: ChainId, answer: Answer) {

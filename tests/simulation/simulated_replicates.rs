@@ -5,6 +5,7 @@ use rlbayes::{BootstrapRequest, StopHandle};
 use rlbayes_common::exchange::{Answer, ChainOrder, ChainReport, WorkerStatistics};
 use rlbayes_common::ids::{ChainId, Seed};
 use rlbayes_common::random::Random;
+use rlbayes_common::search::UnfitState;
 use rlbayes_worker::chains::Chains;
 use rlbayes_worker::replicate_chains::report;
 use rlbayes_worker::state::Begin;
@@ -49,8 +50,9 @@ impl SimulatedReplicates {
 }
 
 impl Chains for SimulatedReplicates {
-    fn run(&mut self, order: &ChainOrder, _begin: Begin) {
+    fn run(&mut self, order: &ChainOrder, _begin: Begin) -> Result<(), UnfitState> {
         self.waiting.push_back((order.chain, order.sequence));
+        Ok(())
     }
 
     fn answer(&mut self, chain: ChainId, answer: Answer) {
@@ -84,7 +86,7 @@ impl Chains for SimulatedReplicates {
 }
 
 impl Chains for SimulatedWork {
-    fn run(&mut self, order: &ChainOrder, begin: Begin) {
+    fn run(&mut self, order: &ChainOrder, begin: Begin) -> Result<(), UnfitState> {
         match self {
             Self::Search(chains) => chains.run(order, begin),
             Self::Replicates(chains) => chains.run(order, begin),

@@ -129,10 +129,13 @@ impl Cluster {
             .args(["worker", "--coordinator", url, "--threads", "1"])
             .arg("--state")
             .arg(self.path(name))
-            .args(["--name", name, "--memory", "128MiB"])
+            .args(["--name", name])
             .args(["--checkpoint-every", "300ms"])
             .args(flags)
             .stdin(Stdio::null());
+        if !flags.contains(&"--memory") {
+            command.args(["--memory", "128MiB"]);
+        }
         command
     }
 

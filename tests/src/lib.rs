@@ -10,6 +10,7 @@
 mod acknowledged_rows;
 mod cluster;
 mod fixtures;
+pub mod history;
 pub mod other_version_coordinator;
 pub mod peer;
 pub mod prerequisites;

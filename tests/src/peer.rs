@@ -33,6 +33,7 @@ pub fn hello(incarnation: u64) -> v1::JoinRequest {
         replaces: 0,
         host: "peer".to_owned(),
         threads: 1,
+        memory_bytes: 0,
         chains: Vec::new(),
         search_id: Default::default(),
     }
@@ -70,6 +71,7 @@ impl Peer {
             incarnation: self.incarnation,
             reports,
             statistics: None,
+            bases: Vec::new(),
         }
     }
 

@@ -12,7 +12,7 @@ import rlbayes
 
 def test_status_watch_result_and_stop(tmp_path):
     token = tmp_path / "token"
-    token.write_text("secret\n")
+    token.write_text("a secret of this test\n")
     log = tmp_path / "log"
     place = ["--listen", "127.0.0.1:0", "--http", "127.0.0.1:0", "--state", str(tmp_path / "state")]
     secret = ["--token-file", str(token)]
@@ -32,7 +32,7 @@ def test_status_watch_result_and_stop(tmp_path):
         start("worker", "--coordinator", url, "--threads", "1")
         with pytest.raises(rlbayes.Error, match="token"):
             rlbayes.connect(url, token="guessed").status()
-        cluster = rlbayes.connect(url, token="secret")
+        cluster = rlbayes.connect(url, token="a secret of this test")
         stopped = False
         for status in cluster.watch():
             assert time.monotonic() < deadline, log.read_text()

@@ -67,6 +67,14 @@ def test_expert_knowledge_of_pgmpy_is_kept(related):
     assert edges(search_space=[("cough", "smoke")]) == [("cough", "smoke")]
 
 
+def test_edges_are_taken_as_lists_and_frames(related):
+    for edges in ([["cough", "smoke"]], pandas.DataFrame({"from": ["cough"], "to": ["smoke"]})):
+        search = rlbayes.RLBayesSearch(required_edges=edges, return_type="dag", **QUICK)
+        assert search.fit(related).network_.edges == [("cough", "smoke")]
+    with pytest.raises(rlbayes.InputError, match="list of lists"):
+        rlbayes.RLBayesSearch(temporal_order=["smoke", "cough"], **QUICK).fit(related)
+
+
 def test_columns_of_an_array_keep_their_order():
     rows = numpy.random.default_rng(1).integers(0, 2, (200, 12))
     rows[:, 10] = rows[:, 2]

@@ -31,10 +31,6 @@ NOT_KEYWORDS = {
     "strict-names": "an option of write",
     "verbose": "every edge is in result.edges",
     "keep-networks": "a flag for result files of replicates",
-    "rows-per-replicate": "rows of bootstrap",
-    "without-replacement": "of bootstrap",
-    "replicate-evaluations": "of bootstrap",
-    "threshold": "of bootstrap",
 }
 
 
@@ -93,6 +89,9 @@ def test_constraints_hold_and_are_refused_by_name(related):
     assert tiers.network.edges == [("cough", "smoke")]
     with pytest.raises(rlbayes.InputError, match="nobody"):
         rlbayes.learn(related, required=[("nobody", "smoke")], **QUICK)
+    for tiers in ("smoke", ["smoke", "cough"], [1]):
+        with pytest.raises(rlbayes.InputError, match=r"tiers= is a list of lists of names"):
+            rlbayes.learn(related, tiers=tiers, **QUICK)
     with pytest.raises(rlbayes.InputError, match="list of edges"):
         rlbayes.learn(related, required=["smoke"], **QUICK)
 
@@ -108,6 +107,11 @@ def test_constraints_hold_and_are_refused_by_name(related):
         ({"time": "soon"}, ValueError, "soon"),
         ({"prove": "yes"}, ValueError, "prove"),
         ({"threads": 0}, ValueError, "at least 1"),
+        ({"evaluations": -1}, ValueError, "evaluations=-1 is negative"),
+        ({"max_parents": -1}, ValueError, "max_parents=-1 is negative"),
+        ({"seed": -1}, ValueError, "seed=-1 is negative"),
+        ({"replicates": -1, "evaluations": 100}, ValueError, "replicates=-1 is negative"),
+        ({"alpha": -1}, ValueError, "alpha=-1"),
         ({"on_interrupt": "ignore"}, ValueError, "on_interrupt"),
         ({"progress": "often"}, ValueError, "progress"),
         ({"missing": "guess"}, ValueError, "missing"),
@@ -141,16 +145,37 @@ def test_the_report_is_that_of_the_command_line(related, tmp_path):
     assert page.startswith("<!doctype html>") and "smoke" in page and f"{result.score:.3f}" in page
 
 
-def test_a_start_is_taken_from_other_packages(alarm):
+def test_a_start_is_taken_from_other_packages_and_files(alarm):
     import networkx
 
-    known = rlbayes.read(ROOT / "data" / "networks" / "alarm.bif")
+    file = ROOT / "data" / "networks" / "alarm.bif"
+    known = rlbayes.read(file)
     scores = {
         rlbayes.learn(alarm, start=start, search="hc", threads=1, evaluations=100_000, progress=False).score
-        for start in (known, known.to_networkx(), known.to_pgmpy(), known.edges)
+        for start in (known, known.to_networkx(), known.to_pgmpy(), known.edges, file, str(file))
     }
     assert len(scores) == 1
     assert isinstance(known.to_networkx(), networkx.DiGraph)
+
+
+def test_replicates_are_those_of_the_command_line(tmp_path):
+    asia = ROOT / "data" / "asia_n1000_s1.csv.gz"
+    given = {"rows_per_replicate": 0.5, "without_replacement": True, "replicate_evaluations": 5000, "seed": 4}
+    flags = [part for name, value in given.items() for part in _flag(name, value)]
+    ran = command("bootstrap", str(asia), "--replicates", "8", "--quiet", *flags, "-o", str(tmp_path / "s.csv"))
+    assert ran.returncode == 0, ran.stderr
+    expected = pandas.read_csv(tmp_path / "s.csv")
+    shares = [name for name in expected.columns if name not in ("se", "in_best")]
+    for replicates, threads in ((8, 1), (8, 2)):
+        support = rlbayes.bootstrap(asia, replicates=replicates, threads=threads, progress=False, **given)
+        assert support.edges[shares].equals(expected[shares].astype(support.edges[shares].dtypes))
+    learned = rlbayes.learn(asia, replicates=8, threads=1, evaluations=5000, progress=False, threshold=0.7, **given)
+    assert learned.support.edges[shares].equals(support.edges[shares]) and learned.support.threshold == 0.7
+    first = rlbayes.bootstrap(asia, replicates=5, state=tmp_path / "run", progress=False, **given)
+    more = rlbayes.bootstrap(asia, replicates=8, state=tmp_path / "run", progress=False, **given)
+    assert first.replicates == 5 and more.edges.equals(support.edges)
+    with pytest.raises(rlbayes.InputError, match="rows_per_replicate= is for replicates"):
+        rlbayes.learn(asia, rows_per_replicate=0.5)
 
 
 def test_a_search_goes_on_from_its_state(alarm, tmp_path):

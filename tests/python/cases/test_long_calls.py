@@ -76,6 +76,22 @@ def test_ctrl_c_raises_where_that_is_wanted():
     assert line == "raised\n" and spent < 1
 
 
+def test_an_interrupted_bootstrap_says_what_it_is_based_on(related):
+    raised = []
+
+    def interrupt(now):
+        if now.replicates[0] >= 3 and not raised:
+            raised.append(now)
+            raise KeyboardInterrupt
+
+    with pytest.warns(UserWarning, match=r"interrupted: based on \d+ replicates"):
+        support = rlbayes.bootstrap(related, replicates=100_000, progress=interrupt)
+    assert 3 <= support.replicates < 100_000 and support.strength("smoke", "cough") == 1.0
+    raised.clear()
+    with pytest.raises(KeyboardInterrupt):
+        rlbayes.bootstrap(related, replicates=100_000, progress=interrupt, on_interrupt="raise")
+
+
 def test_a_callback_stops_and_its_errors_arrive(alarm):
     result = rlbayes.learn(alarm, **{**LONG, "progress": lambda now: now.best_score is not None})
     assert result.stopped_by == "interrupt" and result.network.edges

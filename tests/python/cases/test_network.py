@@ -40,6 +40,8 @@ def test_a_network_is_fitted_asked_sampled_and_pickled(alarm, learned):
     assert "<svg" in found._repr_svg_()[:200] and found._repr_html_() is None
     with pytest.raises(AttributeError):
         found.nodes = []
+    with pytest.raises(AttributeError):
+        del found._inner
 
 
 def test_predictions_are_frames_of_the_kind_that_came(alarm):
@@ -134,3 +136,36 @@ def test_a_large_network_is_shown_as_a_table():
     page = hub._repr_html_()
     assert "hub &lt;1&gt;" in page and "<td>300</td>" in page and "around" in page
     assert len(subprocess.list2cmdline([page])) < 10_000
+
+
+def test_a_network_is_made_of_edges_however_they_are_written():
+    import polars
+    import pyarrow
+
+    chain = rlbayes.Network([("rain", "wet"), ("wet", "slippery")])
+    columns = {"from": ["rain", "wet"], "to": ["wet", "slippery"], "gain": [1.0, 2.0]}
+    pairs = [["rain", "wet"], ["wet", "slippery"]]
+    for edges in (
+        pairs,
+        numpy.array(pairs),
+        chain.to_networkx().edges,
+        columns,
+        *(of(columns) for of in (pandas.DataFrame, polars.DataFrame)),
+    ):
+        assert rlbayes.Network(edges) == chain
+    assert rlbayes.Network(pyarrow.table(columns)) == chain
+    for wrong in (["ab"], "ab", [("a",)], [1], 7, {"a": "b"}):
+        with pytest.raises(rlbayes.InputError, match="a list of edges such as"):
+            rlbayes.Network(wrong)
+    with pytest.raises(rlbayes.InputError, match="None is no network"):
+        chain.compare(None)
+    with pytest.raises(rlbayes.InputError, match="rows=-1 is negative"):
+        network("asia").sample(-1)
+
+
+@pytest.mark.parametrize("ending", ["png", "pdf"])
+def test_pictures_that_are_no_text_are_written(tmp_path, ending):
+    network("asia").write(tmp_path / f"asia.{ending}")
+    assert (tmp_path / f"asia.{ending}").read_bytes()[:4] in (b"\x89PNG", b"%PDF")
+    with pytest.raises(rlbayes.InputError, match=r"use write\(\)"):
+        network("asia").to_text(ending)

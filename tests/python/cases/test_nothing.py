@@ -9,7 +9,8 @@ BUDGETS = [
     {"time": 0.2},
     {"evaluations": 500},
     {"iterations": 50},
-    {"target": 0.0, "time": 0.2},
+    {"target": 0.0},
+    {"cpu_time": 0.2},
     {"stagnation": "200ms"},
     {},
 ]
@@ -47,9 +48,10 @@ def test_constraints_that_leave_no_edge_end(budget, way):
 
 @pytest.mark.parametrize("search", SEARCHES)
 def test_every_search_ends(search):
-    for budget in BUDGETS[:4]:
-        result = rlbayes.learn(TABLES["constants"], search=search, threads=1, progress=False, **budget)
-        assert result.network.edges == []
+    for budget in BUDGETS[:5]:
+        for table in ("constants", "independent"):
+            result = rlbayes.learn(TABLES[table], search=search, threads=1, progress=False, **budget)
+            assert result.network.edges == []
 
 
 def test_support_of_nothing():

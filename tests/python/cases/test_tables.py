@@ -165,8 +165,9 @@ def test_missing_cells_and_many_numbers_are_refused_in_the_words_of_the_command_
         (pandas.DataFrame([[1, 2], [2, 1]], columns=["a", "a"]), "a"),
         ({"a": [1, 2], "b": [1]}, "rows"),
         ({"a": "xyz", "b": "xyz"}, "a list of cells"),
+        (pandas.DataFrame({"a": [[1], [2]], "b": [1, 2]}), "no single values"),
     ],
-    ids=["lazy", "one dimension", "object", "no file", "same names", "lengths", "texts"],
+    ids=["lazy", "one dimension", "object", "no file", "same names", "lengths", "texts", "nested"],
 )
 def test_what_is_no_table_is_refused_with_a_sentence(table, words):
     with pytest.raises(rlbayes.InputError, match=words):
