@@ -313,6 +313,7 @@ async fn join_all(
                 replaces: 0,
                 host: "bench".into(),
                 threads: 1,
+                memory_bytes: 0,
                 chains: vec![],
                 search_id: Default::default(),
             })
@@ -383,6 +384,7 @@ async fn send(
                 snapshot: Default::default(),
             }],
             statistics: None,
+            bases: Vec::new(),
         };
         let begun = Instant::now();
         client

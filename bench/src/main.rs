@@ -29,6 +29,8 @@ mod targets;
 mod terminal;
 mod tiles;
 mod virtual_time;
+mod virtual_workers;
+mod workers;
 
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
@@ -56,6 +58,7 @@ Examples:
   cargo run --release -p rlbayes-bench -- cooperation data/win95pts_n1000_s1.csv.gz --threads 2
   cargo run --release -p rlbayes-bench -- growth
   cargo run --release -p rlbayes-bench -- anytime
+  cargo run --release -p rlbayes-bench -- workers --seeds 3
   cargo run --release -p rlbayes-bench -- confidence
   cargo run --release -p rlbayes-bench -- learning --evaluations 50000000
   cargo run --release -p rlbayes-bench -- scores
@@ -80,6 +83,7 @@ enum Benchmark {
     Paper(paper::PaperArgs),
     Exchange(exchange_load::ExchangeArgs),
     Soak(soak::SoakArgs),
+    Workers(workers::WorkersArgs),
     Chart(chart::ChartArgs),
 }
 
@@ -112,6 +116,7 @@ fn run(benchmark: &Benchmark, interrupt: &AtomicBool) -> Result<(), Failure> {
         Benchmark::Paper(args) => paper::run(args, interrupt),
         Benchmark::Exchange(args) => exchange_load::run(args, interrupt),
         Benchmark::Soak(args) => soak::run(args, interrupt),
+        Benchmark::Workers(args) => workers::run(args, interrupt),
         Benchmark::Chart(args) => chart::run(args, interrupt),
     }
 }

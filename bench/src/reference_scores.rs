@@ -90,6 +90,11 @@ impl Known {
         self.variables
     }
 
+    /// Returns how many rows the table has.
+    pub(crate) fn rows(&self) -> u64 {
+        self.rows
+    }
+
     /// Returns the score that another program found, rounded to one decimal.
     pub(crate) fn of_tool(&self, name: &str) -> Option<f64> {
         self.other_tools.get(name).copied()

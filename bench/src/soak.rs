@@ -7,7 +7,7 @@ use crate::processes::{Process, Program, ProgramArgs, coordinator, words, worker
 use crate::report_table::{Grid, OutFolder, heading};
 use crate::terminal::{bar_over, print, remark};
 use clap::Args;
-use rlbayes::units::{parse_time, show_time};
+use rlbayes::units::{parse_size, parse_time, show_time};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -28,6 +28,9 @@ pub(crate) struct SoakArgs {
     /// Memory of each process; a small one, so that caches are full early
     #[arg(long, value_name = "SIZE", default_value = "128MiB")]
     memory: String,
+    /// Memory of each worker, if it is to differ [default: --memory]
+    #[arg(long, value_name = "SIZE")]
+    worker_memory: Option<String>,
     /// How often a worker reports without a record
     #[arg(long, value_name = "TIME", default_value = "2s")]
     exchange_every: String,
@@ -44,6 +47,7 @@ pub(crate) struct SoakArgs {
 const EXAMPLES: &str = "\
 The first third of the run is warm-up: caches and pool fill. After it no process may grow: the
 median of its memory in the last third is at most --growth percent above that in the middle third.
+No worker may ever hold more than its --memory.
 
 Examples:
   cargo run --release -p rlbayes-bench -- soak                              (30 minutes, 4 workers, link)
@@ -72,11 +76,13 @@ pub(crate) fn run(args: &SoakArgs, interrupt: &AtomicBool) -> Result<(), Failure
     ];
     let (coordinator, url) = coordinator(&program, place.path(), &args.data, &flags, None)?;
     let mut processes = vec![coordinator];
+    let worker_memory = args.worker_memory.as_ref().unwrap_or(&args.memory);
+    let bound = parse_size(worker_memory).map_err(Failure::input)?;
     for number in 0..args.workers {
         let state = place.path().join(format!("worker{number}"));
         let flags = [
             ("--state", state.display().to_string()),
-            ("--memory", args.memory.clone()),
+            ("--memory", worker_memory.clone()),
         ];
         processes.push(worker(&program, &url, &flags)?);
     }
@@ -84,7 +90,7 @@ pub(crate) fn run(args: &SoakArgs, interrupt: &AtomicBool) -> Result<(), Failure
     if interrupt.load(Relaxed) {
         return Err(Failure::Interrupted);
     }
-    report(args, &seen, &out)
+    report(args, &seen, bound, &out)
 }
 
 fn watch(
@@ -131,7 +137,7 @@ fn watch(
     Ok(seen)
 }
 
-fn report(args: &SoakArgs, seen: &Seen, out: &OutFolder) -> Result<(), Failure> {
+fn report(args: &SoakArgs, seen: &Seen, bound: usize, out: &OutFolder) -> Result<(), Failure> {
     let (Some(best), Some(exchanges)) = (seen.best.last(), seen.exchanges.last()) else {
         return Err(Failure::input("the run was too short to tell anything"));
     };
@@ -145,11 +151,15 @@ fn report(args: &SoakArgs, seen: &Seen, out: &OutFolder) -> Result<(), Failure> 
         "growth",
         "at most",
     ]);
-    let mut grown = None;
+    let (mut grown, mut beyond) = (None, None);
     for (name, curve) in names.iter().zip(&seen.memory) {
         let ((middle, last), growth) = (curve.thirds(), curve.growth());
         if growth > args.growth {
             grown.get_or_insert(name);
+        }
+        let is_worker = name.starts_with("worker");
+        if is_worker && curve.most() > bound as u64 {
+            beyond.get_or_insert((name, curve.most()));
         }
         grid.row([
             name.clone(),
@@ -185,13 +195,22 @@ fn report(args: &SoakArgs, seen: &Seen, out: &OutFolder) -> Result<(), Failure> 
         csv.row(first.into_iter().chain(memory));
     }
     out.write("memory.csv", &csv.csv())?;
+    if let Some((name, most)) = beyond {
+        let (most, bound) = (shown(most), shown(bound as u64));
+        return Err(Failure::Bug(format!(
+            "{name} held {most}, more than its --memory of {bound}"
+        )));
+    }
     match grown {
         Some(name) => Err(Failure::Bug(format!(
             "{name} grew by more than {} percent between the middle and the last third",
             args.growth
         ))),
         None => {
-            remark("memory is flat after warm-up; the best never went down");
+            remark(
+                "memory is flat after warm-up, workers kept within their --memory, and the best never \
+                 went down",
+            );
             Ok(())
         }
     }

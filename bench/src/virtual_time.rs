@@ -2,7 +2,9 @@
 //! own state machine between them and a clock that counts episodes. The number of cores and their
 //! speed can't reach the result.
 
-use rlbayes::coordination::{ChainCount, Cooperation, Event, Pace, SearchPlan, Snapshots, State};
+use rlbayes::coordination::{
+    ChainCount, ChainMemory, Cooperation, Event, Pace, SearchPlan, Snapshots, State,
+};
 use rlbayes_common::elite::{EliteRow, Keying};
 use rlbayes_common::exchange::{
     Answer, ChainCounters, ChainReport, ChainStatus, Exchange, Hello, Work, WorkerStatistics,
@@ -85,6 +87,7 @@ pub(crate) fn run_watched(setup: &VirtualRun, watcher: &mut dyn Watcher) -> Outc
         snapshots: Snapshots::Never,
         lease: Duration::MAX / 4,
         replicates: 0,
+        chain_memory: ChainMemory::default(),
     });
     let worker = join(&mut state);
     let mut chains: Vec<Option<Box<dyn Chain>>> = (0..setup.chains)
@@ -164,6 +167,7 @@ fn join(state: &mut State) -> WorkerId {
         replaces: None,
         host: String::new(),
         threads: 1,
+        memory: None,
         program_version: String::new(),
         chains: Vec::new(),
         search: None,
