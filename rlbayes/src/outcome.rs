@@ -70,18 +70,19 @@ impl Outcome {
     /// Returns whether it is proven that no network scores higher, by more than a millionth of a nat.
     #[must_use]
     pub fn is_proven(&self) -> bool {
-        self.stopped_by == StoppedBy::Proven || self.gap().is_some_and(|gap| gap <= 0.0)
+        self.gap().is_some_and(|gap| gap <= 0.0)
     }
 
     /// Returns how much higher a network could score at most, in nats, if that was shown for all
     /// networks.
     #[must_use]
     pub fn gap(&self) -> Option<f64> {
-        if self.stopped_by == StoppedBy::Proven {
-            return Some(0.0);
+        match self.proof() {
+            Some(proof) if proof.covers_all() => gap_below(proof.bound(), self.score()),
+            Some(_) => None,
+            // A search that had ended before, by a proof that is not kept.
+            None => (self.stopped_by == StoppedBy::Proven).then_some(0.0),
         }
-        let proof = self.proof().filter(|proof| proof.covers_all())?;
-        gap_below(proof.bound(), self.score())
     }
 
     /// Returns what the prover has shown, where one ran.

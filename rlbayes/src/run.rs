@@ -12,7 +12,6 @@ use crate::proof::Proof;
 use crate::request::{CHECKPOINT_EVERY, SearchRequest};
 use crate::side_proof::SideProof;
 use crate::state_folder::{self, StateFolderError};
-use rlbayes_common::elite::Found;
 use rlbayes_common::exchange::{Answer, ChainOrder, ChainReport, Exchange, Hello, Origin, Work};
 use rlbayes_common::graph::Dag;
 use rlbayes_common::ids::{ChainId, Incarnation, WorkerId};
@@ -189,6 +188,8 @@ impl Run<'_> {
                 }
             }
             if self.is_proven() {
+                // What is proven is the prover's network, which chains may not have found.
+                commands.extend(self.take_from_prover(now));
                 commands.extend(self.state.apply(now, Event::Stop(StoppedBy::Proven)));
             }
             let reported = self
@@ -266,6 +267,14 @@ impl Run<'_> {
         let is_proven = proof.is_proven();
         self.proof = Some(proof);
         is_proven
+    }
+
+    /// Hands over the prover's network where it is better than the one that it was given.
+    fn take_from_prover(&mut self, now: Duration) -> Vec<Command> {
+        match self.proof.as_ref().and_then(Proof::better_row) {
+            Some(row) => self.state.apply(now, Event::Row(row)),
+            None => Vec::new(),
+        }
     }
 
     /// Enters this process as the one worker, and starts its chains.
@@ -470,12 +479,9 @@ impl Run<'_> {
             }
             last.append(&mut self.pending);
         }
-        let better = self.proof.as_ref().and_then(Proof::better_row);
-        if let (Some(row), Some(report)) = (better, last.first_mut()) {
-            report.finds.push((Found::Best, row));
-        }
         let now = self.begun.elapsed();
         let mut commands = self.count_cpu_time(now);
+        commands.extend(self.take_from_prover(now));
         let exchange = self.exchange(last);
         commands.extend(self.state.apply(now, Event::Leave(exchange)));
         if self.state.stopped_by().is_none() {

@@ -491,3 +491,40 @@ fn a_proof_is_the_same_on_any_number_of_threads_and_its_certificate_holds() {
             .is_proven
     );
 }
+
+#[test]
+fn what_is_called_proven_is_the_best_network_also_where_chains_have_found_less() {
+    let table = asia();
+    let optimum = -2281.253;
+    // Rounds so short, and a target so low, that the prover is done before the chains have begun.
+    for (threads, is_deterministic, target) in [
+        (1, true, None),
+        (2, true, None),
+        (2, false, None),
+        (1, true, Some(-1e9)),
+        (2, true, Some(-1e9)),
+        (2, false, Some(-1e9)),
+    ] {
+        for seed in 0..8 {
+            let mut settings = SearchSettings {
+                seed,
+                threads: Some(threads),
+                deterministic: is_deterministic,
+                round_evaluations: 5,
+                prove: Proving::Auto,
+                ..SearchSettings::default()
+            };
+            settings.budget.target = target.and_then(LogScore::checked);
+            settings.budget.time = target.is_none().then_some(Duration::from_secs(60));
+            let found = Search::with(&table, settings).run().unwrap();
+            let what = format!("{threads} threads, {target:?}, seed {seed}: {}", found.score());
+            let is_best = (found.score() - optimum).abs() < 1e-3;
+            assert!(is_best || !found.is_proven(), "{what}");
+            assert!(is_best || found.gap() != Some(0.0), "{what}");
+            match target {
+                None => assert_eq!(found.stopped_by(), StoppedBy::Proven, "{what}"),
+                Some(target) => assert!(found.score() >= target, "{what}"),
+            }
+        }
+    }
+}

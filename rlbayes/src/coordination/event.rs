@@ -1,5 +1,6 @@
 //! What happens to a search, as the state machine sees it.
 
+use rlbayes_common::elite::EliteRow;
 use rlbayes_common::exchange::{Exchange, Hello};
 use rlbayes_common::search::StoppedBy;
 use std::time::Duration;
@@ -18,6 +19,8 @@ pub enum Event {
     /// This much processor time was spent, earlier runs included; only a process that runs all chains
     /// itself can tell.
     CpuTime(Duration),
+    /// A network that no chain need have found, with its score: the prover's.
+    Row(EliteRow),
     /// The search is to end.
     Stop(StoppedBy),
 }

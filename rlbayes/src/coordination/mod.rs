@@ -257,6 +257,10 @@ impl State {
             Event::Leave(exchange) => self.leave(now, exchange, &mut commands),
             Event::Tick => self.tick(now, &mut commands),
             Event::CpuTime(spent) => self.cpu_time = Some(spent),
+            Event::Row(row) => {
+                self.merge_rows_overall(now, vec![row], &mut commands);
+                self.check_budget(now, &mut commands);
+            }
             Event::Stop(reason) => self.stop(now, reason, &mut commands),
         }
         self.finish(now, &mut commands);

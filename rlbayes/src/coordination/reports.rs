@@ -76,9 +76,18 @@ impl State {
         report: ChainReport,
         commands: &mut Vec<Command>,
     ) {
+        let rows = report.finds.into_iter().map(|(_, row)| row).collect();
+        self.merge_rows_overall(now, rows, commands);
+    }
+
+    pub(super) fn merge_rows_overall(
+        &mut self,
+        now: Duration,
+        mut changed: Vec<EliteRow>,
+        commands: &mut Vec<Command>,
+    ) {
         let before = self.best().map(|row| row.score);
-        let rows = report.finds.into_iter().map(|(_, row)| row);
-        let changed: Vec<EliteRow> = rows.filter(|row| self.pool.merge_overall(row)).collect();
+        changed.retain(|row| self.pool.merge_overall(row));
         if !changed.is_empty() {
             commands.push(Command::StoreOverall(changed));
         }
