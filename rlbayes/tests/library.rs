@@ -517,7 +517,10 @@ fn what_is_called_proven_is_the_best_network_also_where_chains_have_found_less()
             settings.budget.target = target.and_then(LogScore::checked);
             settings.budget.time = target.is_none().then_some(Duration::from_secs(60));
             let found = Search::with(&table, settings).run().unwrap();
-            let what = format!("{threads} threads, {target:?}, seed {seed}: {}", found.score());
+            let what = format!(
+                "{threads} threads, {target:?}, seed {seed}: {}",
+                found.score()
+            );
             let is_best = (found.score() - optimum).abs() < 1e-3;
             assert!(is_best || !found.is_proven(), "{what}");
             assert!(is_best || found.gap() != Some(0.0), "{what}");
