@@ -430,7 +430,9 @@ impl World {
                 self.acknowledge(work, &reports, None);
                 Content::Left
             }
-            Event::Tick | Event::CpuTime(_) | Event::Stop(_) => panic!("no worker sends {event:?}"),
+            Event::Tick | Event::CpuTime(_) | Event::Row(_) | Event::Stop(_) => {
+                panic!("no worker sends {event:?}")
+            }
         }
     }
 
