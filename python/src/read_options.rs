@@ -3,7 +3,7 @@
 use crate::failure;
 use crate::network::Network;
 use pyo3::prelude::*;
-use rlbayes::{BinRules, DeclaredSchema, LoadOptions};
+use rlbayes::{BinRules, DeclaredSchema, LoadOptions, TablePurpose};
 use rlbayes_common::data::{Schema, Variable};
 use rlbayes_common::network::NetworkFile;
 use std::fmt::Display;
@@ -78,6 +78,10 @@ impl ReadOptions {
             bins: rules,
             missing: parsed("missing", missing)?,
             missing_markers,
+            purpose: match network {
+                Some(_) => TablePurpose::Asking,
+                None => TablePurpose::Learning,
+            },
             ..LoadOptions::default()
         }))
     }

@@ -18,8 +18,8 @@ pub use read::{
     BinMethod, BinRules, Bins, BinsError, ColumnKind, ColumnReport, ColumnUse, DecimalMark,
     DecimalMarkError, DeclaredSchema, DeclaredSchemaError, Delimiter, DelimiterError, Encoding,
     EncodingError, Foreign, FormatError, JsonError, LeftOut, LoadError, LoadOptions, LoadReport,
-    MAX_CELL_BYTES, MAX_NAME_BYTES, MIN_ROWS, MISSING_MARKERS, MissingPolicy, MissingPolicyError,
-    NoText, Place, PlaceColumn, Reading, TableCheck, TableFormat, check_table, is_guarded,
+    MAX_CELL_BYTES, MAX_NAME_BYTES, MISSING_MARKERS, MissingPolicy, MissingPolicyError, NoText,
+    Place, PlaceColumn, Reading, TableCheck, TableFormat, TablePurpose, check_table, is_guarded,
     load_batches, load_columns, load_table, parse_table,
 };
 pub use sample::sample;

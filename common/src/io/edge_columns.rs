@@ -1,5 +1,6 @@
 //! Which columns of a table of edges hold their ends: a header names them `from` and `to`. So what
-//! we write (`from,to,directed`) and what R's `write.csv` writes (row numbers first) are both read.
+//! we write (`from,to,directed`) and what R's `write.csv` writes (row numbers first, under an empty
+//! name) are both read.
 
 /// Where an edge's ends stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,8 +11,21 @@ pub(super) struct EdgeColumns {
 }
 
 impl EdgeColumns {
-    /// Takes a first line for a header if it names both ends.
+    /// Takes a first line for a header if it names both ends, or if it is the one that R writes above
+    /// row numbers and a matrix of two columns, whatever these are called.
     pub(super) fn of_header(fields: &[String]) -> Option<Self> {
+        if let [first, from, to] = fields
+            && first.trim().is_empty()
+            && !from.trim().is_empty()
+            && !to.trim().is_empty()
+            && !from.trim().eq_ignore_ascii_case("to")
+        {
+            return Some(Self {
+                from: 1,
+                to: 2,
+                width: 3,
+            });
+        }
         let find = |wanted: &str| {
             let mut named = fields
                 .iter()

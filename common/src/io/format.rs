@@ -34,7 +34,7 @@ pub enum Format {
 /// A file name whose ending names no format.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
-    "the ending of {0:?} names no network format; expected .bif, .xml, .bifxml, .xmlbif, .dot, .json, .svg, .png, .pdf, .csv, .graphml, .txt or .model"
+    "the ending of {0:?} names no network format; expected .bif, .xml, .bifxml, .xmlbif, .dot, .json, .svg, .png, .pdf, .csv, .graphml, .txt or .model (learn and bootstrap also write reports: .html)"
 )]
 pub struct UnknownEnding(pub String);
 

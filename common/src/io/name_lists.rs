@@ -94,6 +94,8 @@ mod tests {
         for text in [
             "from,to,directed\na,b,true\nc,d,false\n",
             "\"\",\"from\",\"to\"\n\"1\",\"a\",\"b\"\n\"2\",\"c\",\"d\"\n",
+            "\"\",\"V1\",\"V2\"\n\"1\",\"a\",\"b\"\n\"2\",\"c\",\"d\"\n",
+            "\"\",\"to\",\"from\"\n\"1\",\"b\",\"a\"\n\"2\",\"d\",\"c\"\n",
             "# known\na,b\nc,d\n",
             "from,to\n# known\na, b\n\nc,d\n",
         ] {

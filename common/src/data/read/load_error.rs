@@ -3,7 +3,7 @@
 
 use super::format_error::FormatError;
 use super::kinds::MAX_NUMERIC_STATES;
-use super::{MAX_CELL_BYTES, MAX_NAME_BYTES, MIN_ROWS};
+use super::{MAX_CELL_BYTES, MAX_NAME_BYTES};
 use crate::data::{SchemaError, SourceError, TableError, Variable};
 use crate::ids::NodeIdx;
 use std::fmt;
@@ -53,15 +53,17 @@ pub enum LoadError {
     #[error(transparent)]
     Format(#[from] FormatError),
     /// There is no header.
-    #[error("the file is empty; expected a header line and at least {MIN_ROWS} rows")]
+    #[error("the file is empty; expected a header line and rows below it")]
     Empty,
-    /// There are not enough rows to learn from.
-    #[error("{}; expected at least {MIN_ROWS} rows", few_rows(*.read, *.kept))]
+    /// There are not enough rows.
+    #[error("{}; expected at least {}", few_rows(*.read, *.kept), rows(*.least))]
     TooFewRows {
         /// How many rows the file has below the header.
         read: usize,
         /// How many of them have no missing cell.
         kept: usize,
+        /// How many there must be.
+        least: usize,
     },
     /// There are more rows than a table can hold.
     #[error(transparent)]
@@ -126,9 +128,9 @@ pub enum LoadError {
         /// Its name.
         name: String,
     },
-    /// Fewer than two columns are used.
+    /// Too few columns are used.
     #[error(
-        "{} of {of} columns {} left; expected at least two",
+        "{} of {of} columns {} left; expected at least {least}",
         if *.left == 0 { "none".to_string() } else { left.to_string() },
         if *.left == 1 { "is" } else { "are" }
     )]
@@ -137,6 +139,8 @@ pub enum LoadError {
         left: usize,
         /// How many the table has.
         of: usize,
+        /// How many there must be.
+        least: usize,
     },
     /// The file is a network.
     #[error("it is a network ({0}); expected a table")]
@@ -314,6 +318,13 @@ pub(crate) fn list(states: &[String]) -> String {
     }
 }
 
+fn rows(count: usize) -> String {
+    match count {
+        1 => "1 row".to_owned(),
+        _ => format!("{count} rows"),
+    }
+}
+
 fn few_rows(read: usize, kept: usize) -> String {
     match (read, kept) {
         (0, _) => "the file has a header but no rows".to_string(),
@@ -402,7 +413,10 @@ mod tests {
 
     #[test]
     fn few_rows_are_counted_in_words() {
-        let error = |read, kept| LoadError::TooFewRows { read, kept }.to_string();
+        let error = |read, kept| {
+            let least = 2;
+            LoadError::TooFewRows { read, kept, least }.to_string()
+        };
         assert_eq!(
             error(9, 1),
             "only 1 of 9 rows has no missing cell; expected at least 2 rows"

@@ -54,13 +54,10 @@ pub use load_error::{LoadError, Place, PlaceColumn};
 pub use load_report::{ColumnReport, ColumnUse, LeftOut, LoadReport, TableFormat};
 pub use missing::{MISSING_MARKERS, MissingPolicy, MissingPolicyError};
 pub use number::{DecimalMark, DecimalMarkError};
-pub use options::LoadOptions;
+pub use options::{LoadOptions, TablePurpose};
 
 /// Longest cell.
 pub const MAX_CELL_BYTES: usize = 64 << 10;
 
 /// Longest name in the header.
 pub const MAX_NAME_BYTES: usize = 1024;
-
-/// Fewest rows: from one row nothing can be learned.
-pub const MIN_ROWS: usize = 2;

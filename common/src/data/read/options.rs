@@ -32,8 +32,40 @@ pub struct LoadOptions {
     pub missing: MissingPolicy,
     /// The texts that stand for a missing cell, instead of the usual ones.
     pub missing_markers: Option<Vec<String>>,
+    /// What the table is for.
+    pub purpose: TablePurpose,
     /// How many threads read; the result does not depend on it.
     pub threads: usize,
+}
+
+/// What a table is for: how small it may be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TablePurpose {
+    /// A network is learned from it, which takes two columns and two rows at least.
+    #[default]
+    Learning,
+    /// A network that is known already is asked about its rows: one row with one column will do.
+    Asking,
+}
+
+impl TablePurpose {
+    /// Returns the fewest rows: from one row nothing can be learned.
+    #[must_use]
+    pub fn least_rows(self) -> usize {
+        match self {
+            Self::Learning => 2,
+            Self::Asking => 1,
+        }
+    }
+
+    /// Returns the fewest columns: with one there is no edge to find.
+    #[must_use]
+    pub fn least_columns(self) -> usize {
+        match self {
+            Self::Learning => 2,
+            Self::Asking => 1,
+        }
+    }
 }
 
 impl Default for LoadOptions {
@@ -50,6 +82,7 @@ impl Default for LoadOptions {
             bins: BinRules::default(),
             missing: MissingPolicy::default(),
             missing_markers: None,
+            purpose: TablePurpose::default(),
             threads: std::thread::available_parallelism().map_or(1, usize::from),
         }
     }

@@ -13,7 +13,6 @@
 //! Only cells of columns that are used can be missing, and states of rows that are left out do not
 //! count.
 
-use super::MIN_ROWS;
 use super::bins::Bins;
 use super::cells::{Cells, Codes, other_code};
 use super::dictionary::{NULL, TextCode};
@@ -61,9 +60,10 @@ impl Plan {
     /// Looks at all columns. `options` are those that [`LoadOptions::with_schema`] returns.
     pub(crate) fn new(raw: RawTable, options: &LoadOptions) -> Result<Self, LoadError> {
         check_names(&raw, options)?;
-        if raw.rows < MIN_ROWS {
+        let least = options.purpose.least_rows();
+        if raw.rows < least {
             let (read, kept) = (raw.rows, raw.rows);
-            return Err(LoadError::TooFewRows { read, kept });
+            return Err(LoadError::TooFewRows { read, kept, least });
         }
         let decimal = options.decimal.unwrap_or_default();
         let mut markers = MissingMarkers::new(options.missing_markers.as_deref());
@@ -92,7 +92,7 @@ impl Plan {
         }
         plan.find_missing(options);
         plan.describe(&markers);
-        plan.check_size();
+        plan.check_size(options.purpose.least_columns());
         Ok(plan)
     }
 
@@ -139,10 +139,11 @@ impl Plan {
                 markers: markers.into_iter().collect(),
                 first,
             });
-        } else if self.report.rows_kept < MIN_ROWS {
+        } else if self.report.rows_kept < options.purpose.least_rows() {
             self.problems.push(LoadError::TooFewRows {
                 read: self.raw.rows,
                 kept: self.report.rows_kept,
+                least: options.purpose.least_rows(),
             });
         }
     }
@@ -184,24 +185,25 @@ impl Plan {
         self.report.warnings.extend(doubtful.sentences());
     }
 
-    /// Tells tables that are too narrow for a network.
-    fn check_size(&mut self) {
+    /// Tells tables that are too narrow for what they are for.
+    fn check_size(&mut self, least: usize) {
         let all = self.raw.columns.len();
         let used = self
             .columns
             .iter()
             .filter(|(_, planned)| !matches!(planned, Planned::LeftOut(_)))
             .count();
-        if used >= MIN_COLUMNS {
+        if used >= least {
             return;
         }
         let problem = match self.raw.columns.as_slice() {
-            [alone] => LoadError::OneColumn {
+            [alone] if least > 1 => LoadError::OneColumn {
                 name: alone.name.clone(),
             },
             _ => LoadError::TooFewColumns {
                 left: used,
                 of: all,
+                least,
             },
         };
         self.problems.insert(0, problem);
@@ -275,9 +277,6 @@ fn has_marker_among_numbers(
         && (many_numbers || values().next().is_some())
         && values().all(|(text, _)| decimal.number(text).is_some())
 }
-
-/// Fewest columns: with one there is no edge to find.
-const MIN_COLUMNS: usize = 2;
 
 /// Checks that names are different and that those which somebody gave are there.
 fn check_names(raw: &RawTable, options: &LoadOptions) -> Result<(), LoadError> {

@@ -20,7 +20,7 @@ use crate::network::Network;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-/// Something in a network that pyAgrum's BIF reader refuses.
+/// Something in a network that another program's BIF reader refuses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PortabilityWarning {
     /// A variable's name.
@@ -48,22 +48,27 @@ impl fmt::Display for PortabilityWarning {
     }
 }
 
-/// Returns what pyAgrum would refuse in a BIF file of this network without portable names.
+/// Returns what others would refuse in a BIF file of this network with its own names: each name that
+/// [`PortableNames`] replaces, and what no renaming helps against.
 #[must_use]
 pub fn portability_warnings(network: &Network) -> Vec<PortabilityWarning> {
     let mut warnings = Vec::new();
-    for variable in network.schema().variables() {
-        if !is_identifier(variable.name()) {
+    let names = PortableNames::of(network.schema());
+    for ((variable, name), states) in network
+        .schema()
+        .variables()
+        .iter()
+        .zip(&names.variables)
+        .zip(&names.states)
+    {
+        if variable.name() != name {
             warnings.push(PortabilityWarning::Variable(variable.name().to_owned()));
         }
         if variable.arity() == 1 {
             warnings.push(PortabilityWarning::SingleState(variable.name().to_owned()));
         }
-        for state in variable
-            .states()
-            .iter()
-            .filter(|state| !is_portable_state(state))
-        {
+        let states = variable.states().iter().zip(states);
+        for (state, _) in states.filter(|(state, new)| state != new) {
             let (variable, state) = (variable.name().to_owned(), state.clone());
             warnings.push(PortabilityWarning::State { variable, state });
         }
@@ -384,5 +389,13 @@ mod tests {
             state: "0.5".into(),
         };
         assert_eq!(warn("x", "0.5"), [state]);
+        // What only pgmpy refuses is told as well: the file has another name for it.
+        let twin = PortabilityWarning::State {
+            variable: "x".into(),
+            state: "b".into(),
+        };
+        assert_eq!(warn("x", "B"), [twin]);
+        let keyword = PortabilityWarning::Variable("timetable1".into());
+        assert_eq!(warn("timetable1", "1"), [keyword]);
     }
 }

@@ -71,11 +71,11 @@ fn each_bad_file_has_its_sentence() {
         ),
         (
             "empty.csv",
-            "the file is empty; expected a header line and at least 2 rows",
+            "the file is empty; expected a header line and rows below it",
         ),
         (
             "blank_lines.csv",
-            "the file is empty; expected a header line and at least 2 rows",
+            "the file is empty; expected a header line and rows below it",
         ),
         (
             "header_only.csv",
