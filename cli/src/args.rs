@@ -221,7 +221,7 @@ impl SearchArgs {
 /// When the search is over.
 #[derive(Args, Clone, Debug)]
 #[command(
-    next_help_heading = "Budget (without any, the search stops when the best has not improved for as long as it took to find it, at least 10 s)"
+    next_help_heading = "Budget (without: until nothing improves for as long as it took so far)"
 )]
 pub(crate) struct BudgetArgs {
     /// Stops after this much time spent searching, such as 60s, 10m or 1h30m
@@ -241,6 +241,7 @@ pub(crate) struct BudgetArgs {
     #[arg(long, value_name = "SCORE", allow_negative_numbers = true)]
     pub(crate) target: Option<f64>,
     /// Stops when the best has not improved for a time such as 30s, or for a number of evaluations
+    /// [default where no budget is given: for as long as it took to find the best, at least 10 s]
     #[arg(long, value_name = "TIME|N", value_parser = parse_stagnation)]
     pub(crate) stagnation: Option<Stagnation>,
 }

@@ -6,6 +6,7 @@ use crate::support_files::SupportFile;
 use crate::support_report::edge_table;
 use crate::target::Target;
 use crate::terminal::{Messages, print, print_json};
+use crate::units::counted;
 use clap::Args;
 use rlbayes::{Network, SupportTable};
 use rlbayes_common::graph::{Cpdag, Dag};
@@ -85,14 +86,17 @@ pub(crate) fn run(args: &AverageCommand) -> Result<(), Failure> {
     let names = names.into_iter().map(str::to_owned).collect();
     let table = SupportTable::of(names, &classes);
     for file in &files {
-        file.write(&table, args.threshold, None, || as_json(&table))?;
+        file.write(&table, args.threshold, None, || {
+            as_json(&table, args.threshold)
+        })?;
     }
     if args.json {
-        return print_json(&as_json(&table));
+        return print_json(&as_json(&table, args.threshold));
     }
     let networks = table.tally().networks();
     let text = format!(
-        "{networks} networks, L1 threshold {:.2}\n{}",
+        "{}, L1 threshold {:.2}\n{}",
+        counted(u64::from(networks), "network"),
         table.l1_threshold(),
         edge_table(&table)
     );
@@ -119,12 +123,12 @@ fn placed(network: &Network, names: &[&str]) -> Result<Dag, Failure> {
     Dag::from_edges(names.len(), edges).map_err(|error| Failure::Bug(error.to_string()))
 }
 
-fn as_json(table: &SupportTable) -> Value {
+fn as_json(table: &SupportTable, threshold: f64) -> Value {
     let (least, mean, most) = table.tally().edges();
     json!({
         "method": "average",
         "replicates": table.tally().networks(),
-        "threshold": { "l1": table.l1_threshold() },
+        "threshold": { "rule": "fixed", "value": threshold, "l1": table.l1_threshold() },
         "edges_per_replicate": { "min": least, "mean": mean, "max": most },
         "variables": table.names(),
         "edges": support_json(table),

@@ -7,6 +7,7 @@ use crate::html_report::{self, Learned, is_report};
 use crate::invocation::Invocation;
 use crate::output::{FormatArgs, Output, OutputOptions, network_for};
 use crate::progress::SearchBar;
+use crate::provenance::ProvenanceNotes;
 use crate::replicate_args::ReplicateArgs;
 use crate::search_flags::SearchFlags;
 use crate::status_line::StatusLine;
@@ -135,24 +136,18 @@ pub(crate) fn run(
         true => None,
         false => replicate(&table, settings, &best, state, stop, messages)?,
     };
+    let repeated = called.repeated();
     let Some(support) = support else {
-        messages
-            .warning("it was interrupted before the first replicate was done; nothing is written");
-        return Err(Failure::Interrupted);
+        return without_support(args, &outputs, &best, &warnings, &repeated, messages);
     };
     let done = Done {
         best: &best,
         support: &support,
         truth: truth.as_ref(),
         warnings: &warnings,
-        command: &called.repeated(),
+        command: &repeated,
     };
-    let mut failed = None;
-    for output in &outputs {
-        if let Err(failure) = write(args, output, &done, stop, messages) {
-            failed.get_or_insert(failure);
-        }
-    }
+    let (written, failed) = write_all(args, &outputs, &done, stop, messages);
     if args.json {
         print_json(&as_json(
             &support,
@@ -168,8 +163,8 @@ pub(crate) fn run(
             true => messages.line(report(&support).trim_end()),
             false => print(&report(&support))?,
         }
-        for output in &outputs {
-            messages.line(&format!("  written      {}", output.target()));
+        for target in written {
+            messages.line(&format!("  written      {target}"));
         }
     }
     match failed {
@@ -285,51 +280,135 @@ struct Done<'a> {
     command: &'a str,
 }
 
-fn write(
+/// Writes every file, those that take a search last. Returns what was written, and the first failure.
+fn write_all<'a>(
     args: &BootstrapCommand,
-    target: &ResultFile,
+    outputs: &'a [ResultFile],
     done: &Done<'_>,
     stop: &StopHandle,
     messages: Messages,
-) -> Result<(), Failure> {
-    let support = done.support;
-    let output = match target {
-        ResultFile::Support(file) => {
-            let json = || as_json(support, None, args.replicates.keep_networks);
-            let threshold = support.request().threshold();
-            return file.write(support.table(), threshold, done.truth, json);
-        }
-        ResultFile::Network(output) => output,
-        ResultFile::Report(target) => {
-            let page = html_report::html(&Learned {
-                outcome: done.best,
-                support: Some(support),
-                class: Some(&done.best.found().class),
-                alpha: args.alpha,
-                warnings: done.warnings,
-                command: Some(done.command),
-            });
-            return target.write(page.into_bytes());
+) -> (Vec<&'a Target>, Option<Failure>) {
+    let mut written = Vec::new();
+    let mut failed = None;
+    let mut note = |target: &'a Target, ended: Result<(), Failure>| match ended {
+        Ok(()) => written.push(target),
+        Err(failure) => {
+            failed.get_or_insert(failure);
         }
     };
-    let relearned: Network = match support.relearn(stop) {
-        Some(network) => network,
-        None => {
-            messages.warning(&format!(
+    let mut networks = Vec::new();
+    for output in outputs {
+        match output {
+            ResultFile::Support(file) => note(file.target(), write_support(args, file, done)),
+            ResultFile::Report(target) => note(target, write_report(args, target, done)),
+            ResultFile::Network(output) => networks.push(output),
+        }
+    }
+    if networks.is_empty() {
+        return (written, failed);
+    }
+    let mut status = StatusLine::new(messages.is_quiet());
+    status.show("relearning the network among well supported pairs");
+    // What an interrupt has ended is over; only a second one, which ends the program, leaves this out.
+    let relearned = match stop.is_stopped() {
+        true => done.support.relearn(&StopHandle::default()),
+        false => done.support.relearn(stop),
+    };
+    status.clear();
+    for output in networks {
+        match &relearned {
+            Some(network) => note(
+                output.target(),
+                write_network_file(args, output, network, done, messages),
+            ),
+            None => messages.warning(&format!(
                 "{}: it was interrupted, so it was not written",
                 output.target()
-            ));
-            return Ok(());
+            )),
         }
-    };
-    let table = support.request().table();
+    }
+    (written, failed)
+}
+
+fn write_support(
+    args: &BootstrapCommand,
+    file: &SupportFile,
+    done: &Done<'_>,
+) -> Result<(), Failure> {
+    let support = done.support;
+    let json = || as_json(support, None, args.replicates.keep_networks);
+    let threshold = support.request().threshold();
+    file.write(support.table(), threshold, done.truth, json)
+}
+
+fn write_report(args: &BootstrapCommand, target: &Target, done: &Done<'_>) -> Result<(), Failure> {
+    let page = html_report::html(&Learned {
+        outcome: done.best,
+        support: Some(done.support),
+        class: Some(&done.best.found().class),
+        alpha: args.alpha,
+        warnings: done.warnings,
+        command: Some(done.command),
+    });
+    target.write(page.into_bytes())
+}
+
+fn write_network_file(
+    args: &BootstrapCommand,
+    output: &Output,
+    relearned: &Network,
+    done: &Done<'_>,
+    messages: Messages,
+) -> Result<(), Failure> {
+    let request = done.best.request();
+    let table = request.table();
     let dag = relearned.placed_on(table).map_err(Failure::Bug)?;
     let network = network_for(table.data(), &dag, args.alpha, output.needs_parameters())?;
+    let score = request.score_of(&dag);
+    let provenance = ProvenanceNotes::of_bootstrap(done.support, request, score, args.alpha);
     let options = OutputOptions {
         strict_names: args.names.strict_names,
+        provenance: Some(&provenance),
         ..OutputOptions::default()
     };
     output.write(&network, options, |warning| {
         messages.warning(&warning);
     })
+}
+
+/// What an interrupt leaves before the first replicate is done: pages hold the best network so far.
+fn without_support(
+    args: &BootstrapCommand,
+    outputs: &[ResultFile],
+    best: &Outcome,
+    warnings: &[String],
+    command: &str,
+    messages: Messages,
+) -> Result<(), Failure> {
+    let mut reports = Vec::new();
+    for output in outputs {
+        if let ResultFile::Report(target) = output {
+            let page = html_report::html(&Learned {
+                outcome: best,
+                support: None,
+                class: Some(&best.found().class),
+                alpha: args.alpha,
+                warnings,
+                command: Some(command),
+            });
+            target.write(page.into_bytes())?;
+            reports.push(target);
+        }
+    }
+    messages.warning(match reports.is_empty() {
+        true => "it was interrupted before the first replicate was done; nothing is written",
+        false => {
+            "it was interrupted before the first replicate was done; only the report is written, \
+             with the best network so far"
+        }
+    });
+    for target in reports {
+        messages.line(&format!("  written      {target}"));
+    }
+    Err(Failure::Interrupted)
 }

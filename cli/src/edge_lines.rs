@@ -14,13 +14,14 @@ const COLUMNS: usize = 80;
 /// How wide the column of gains is, with the space on both of its sides.
 const GAIN: usize = 14;
 /// How wide the column of support is, with the space behind it.
-const SUPPORT: usize = 9;
+const SUPPORT: usize = 10;
 
-/// Returns one line an edge under a heading, and what the arrows mean; with `support`, a column of it.
+/// Returns one line an edge under a heading, and what the arrows mean; with `support`, a column of it,
+/// which has the word for required edges: these have none of their own.
 pub(crate) fn edge_lines(
     edges: &[FoundEdge<'_>],
     directions: Directions,
-    support: Option<&dyn Fn(&FoundEdge<'_>) -> f64>,
+    support: Option<&dyn Fn(&FoundEdge<'_>) -> Option<f64>>,
     most: usize,
 ) -> String {
     if edges.is_empty() {
@@ -34,14 +35,16 @@ pub(crate) fn edge_lines(
     };
     let mut text = format!("{count}, strongest first\n{:>12}", "nats lost");
     text += match support {
-        Some(_) => "  support\n",
+        Some(_) => "   support\n",
         None => "\n",
     };
     for edge in ordered.iter().take(most) {
         let _ = match support {
             Some(support) => {
                 let ends = ends(edge, GAIN + SUPPORT);
-                writeln!(text, "{:>12.3}  {:>7.2}  {ends}", edge.gain, support(edge))
+                let support =
+                    support(edge).map_or("required".to_owned(), |share| format!("{share:.2}"));
+                writeln!(text, "{:>12.3}  {support:>8}  {ends}", edge.gain)
             }
             None => writeln!(text, "{:>12.3}  {}", edge.gain, ends(edge, GAIN)),
         };
@@ -138,12 +141,12 @@ mod tests {
     #[test]
     fn support_is_a_column() {
         let edges = [edge("b", "a", false, 3.0), edge("c", "d", true, 120.5)];
-        let support = |edge: &FoundEdge<'_>| if edge.from == "b" { 0.25 } else { 1.0 };
+        let support = |edge: &FoundEdge<'_>| (edge.from == "b").then_some(0.25);
         let text = edge_lines(&edges, Directions::Class, Some(&support), 60);
         let lines: Vec<&str> = text.lines().collect();
-        assert_eq!(lines[1], "   nats lost  support");
-        assert_eq!(lines[2], "     120.500     1.00  c -> d");
-        assert_eq!(lines[3], "       3.000     0.25  a -- b");
+        assert_eq!(lines[1], "   nats lost   support");
+        assert_eq!(lines[2], "     120.500  required  c -> d");
+        assert_eq!(lines[3], "       3.000      0.25  a -- b");
     }
 
     #[test]
@@ -164,7 +167,7 @@ mod tests {
             for to in names {
                 for is_compelled in [true, false] {
                     let edges = [edge(from, to, is_compelled, -123_456.789)];
-                    for support in [None, Some(&(|_: &FoundEdge<'_>| 1.0) as _)] {
+                    for support in [None, Some(&(|_: &FoundEdge<'_>| Some(1.0)) as _)] {
                         let text = edge_lines(&edges, Directions::Class, support, 60);
                         for line in text.lines() {
                             assert!(line.width() <= COLUMNS, "{line}");

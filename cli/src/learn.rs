@@ -166,6 +166,11 @@ pub(crate) fn run(args: &LearnArgs, called: &Invocation, stop: &StopHandle) -> R
         }
         None => None,
     };
+    if args.quiet && args.output.is_empty() && !args.json && args.state.is_none() {
+        messages.warning(
+            "what is found is lost: --quiet prints nothing, and there is no -o, --json or --state",
+        );
+    }
     let mut bar = SearchBar::new(args.quiet);
     let mut search = Search::with(&table, settings)
         .stop_with(stop)

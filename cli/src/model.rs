@@ -196,12 +196,29 @@ pub(crate) fn predict(args: &PredictCommand) -> Result<(), Failure> {
         }
         return print_json(&result);
     }
+    let excluded = excluded(&found);
     match (found.accuracy(), found.log_loss()) {
         (Some(accuracy), Some(log_loss)) if !args.by_row => print(&format!(
-            "accuracy  {accuracy:.6}\nlog loss  {log_loss:.6}\nrows      {rows}\n"
+            "accuracy  {accuracy:.6}\nlog loss  {log_loss:.6}\nrows      {rows}\n{}",
+            excluded.map_or_else(String::new, |sentence| sentence + "\n")
         )),
-        _ => print(&by_row(&found)),
+        _ => {
+            if let Some(sentence) = excluded {
+                messages.warn(&args.data, sentence);
+            }
+            print(&by_row(&found))
+        }
     }
+}
+
+/// Says in how many rows the network excludes the state that is there, which makes the loss infinite.
+fn excluded(found: &Predictions) -> Option<String> {
+    let first = found.excluded_rows().next()?;
+    Some(format!(
+        "{} of {} rows have a state of the probability 0 (first: row {first}). Smoothing avoids this: fit --alpha 1",
+        found.excluded_rows().count(),
+        found.probabilities.len()
+    ))
 }
 
 /// Returns the predictions as CSV.

@@ -2,6 +2,7 @@
 //! count; a file of settings may serve several commands.
 
 use crate::args::SearchName;
+use crate::html_report::is_report;
 use clap::ArgMatches;
 use clap::ValueEnum;
 use clap::parser::ValueSource;
@@ -18,11 +19,13 @@ enum Needs {
     Search(&'static [SearchName]),
     /// A result in one of these formats; how they are called.
     Result(&'static [Format], &'static str),
+    /// A picture file; the picture in a report does not count.
+    Picture,
     /// A result whose ending names no format.
     UnknownEnding,
     /// Another flag.
     Flag(&'static str),
-    /// Resampled tables, which `bootstrap` makes unasked.
+    /// Resampled tables, which `bootstrap` makes unasked and `average` takes from elsewhere.
     Replicates,
 }
 
@@ -65,10 +68,7 @@ const TABLE: &[(&str, Needs)] = &[
     ("ftta_groups", Needs::Search(&[Ftta])),
     ("pso_swarm", Needs::Search(&[BncPso])),
     ("pso_generations", Needs::Search(&[BncPso])),
-    (
-        "around",
-        Needs::Result(&[Svg, Png, Pdf], "an SVG, PNG or PDF"),
-    ),
+    ("around", Needs::Picture),
     (
         "as",
         Needs::Result(
@@ -77,6 +77,7 @@ const TABLE: &[(&str, Needs)] = &[
         ),
     ),
     ("portable_names", Needs::Result(&[Bif], "a BIF")),
+    ("strict_names", Needs::Result(&[Bif], "a BIF")),
     (
         "alpha",
         Needs::Result(&[Bif, XmlBif, Json], "a BIF, XMLBIF or JSON"),
@@ -129,6 +130,14 @@ fn missing(command: &str, given: &ArgMatches, needs: Needs) -> Option<String> {
             let is_there = formats.any(|format| format.is_none_or(|f| wanted.contains(&f)));
             (!is_there).then(|| format!("without {name} file among the results"))
         }
+        Needs::Picture => {
+            let mut others = paths(given).filter(|path| !is_report(path));
+            let is_there = others.any(|path| {
+                let format = Format::from_path(path).ok();
+                format.is_none_or(|format| format.is_picture())
+            });
+            (!is_there).then(|| "without an SVG, PNG or PDF file among the results".to_owned())
+        }
         Needs::UnknownEnding => {
             let is_open = formats(given).any(|format| format.is_none());
             (!is_open).then(|| "where the endings of the results name their formats".to_owned())
@@ -138,23 +147,25 @@ fn missing(command: &str, given: &ArgMatches, needs: Needs) -> Option<String> {
             (!is_there).then(|| format!("without --{}", id.replace('_', "-")))
         }
         Needs::Replicates => {
-            // Commands that know no replicates have a flag of that name for something else.
-            let is_there = given.try_contains_id("replicates").unwrap_or(true);
-            (!is_there && command != "bootstrap").then(|| "without --replicates".to_owned())
+            let has_some = ["bootstrap", "average"].contains(&command)
+                || given.try_contains_id("replicates").is_ok_and(|given| given);
+            (!has_some).then(|| "without --replicates".to_owned())
         }
     }
 }
 
 /// Returns the formats of the results that were asked for, as far as their endings tell.
 fn formats(given: &ArgMatches) -> impl Iterator<Item = Option<Format>> + '_ {
-    let paths = |id: &'static str| {
+    paths(given).map(|path| Format::from_path(path).ok())
+}
+
+/// Returns the files that results go to.
+fn paths(given: &ArgMatches) -> impl Iterator<Item = &PathBuf> + '_ {
+    let of = |id: &'static str| {
         let paths = given.try_get_many::<PathBuf>(id).ok().flatten();
         paths.into_iter().flatten()
     };
-    RESULTS
-        .into_iter()
-        .flat_map(paths)
-        .map(|path| Format::from_path(path).ok())
+    RESULTS.into_iter().flat_map(of)
 }
 
 #[cfg(test)]
@@ -191,6 +202,14 @@ mod tests {
             (
                 "learn t.csv -o x.bif --around a",
                 "--around has no effect without an SVG, PNG or PDF file among the results",
+            ),
+            (
+                "learn t.csv -o x.html --around a",
+                "--around has no effect without an SVG, PNG or PDF file among the results",
+            ),
+            (
+                "learn t.csv -o x.svg --strict-names",
+                "--strict-names has no effect without a BIF file among the results",
             ),
             (
                 "convert a.bif b.svg --portable-names",

@@ -64,6 +64,9 @@ impl ReplicateArgs {
             BootstrapRequestError::Rows { .. } => {
                 Failure::input(format!("--rows-per-replicate: {error}"))
             }
+            BootstrapRequestError::WholeTable(_) => Failure::input(format!(
+                "--without-replacement: {error}, by --rows-per-replicate"
+            )),
             BootstrapRequestError::Evaluations => {
                 Failure::input("--replicate-evaluations must be at least 1")
             }

@@ -138,14 +138,17 @@ pub(crate) fn report(
             let schema = request.table().data().schema();
             let node = |name: &str| schema.find(name);
             match (node(edge.from), node(edge.to)) {
-                (Some(from), Some(to)) => support.pair(from, to).strength(),
-                _ => 0.0,
+                (Some(from), Some(to)) => {
+                    let pair = support.pair(from, to);
+                    (!support.is_required(&pair)).then_some(pair.strength())
+                }
+                _ => Some(0.0),
             }
         }
     });
     let strength = strength
         .as_ref()
-        .map(|strength| strength as &dyn Fn(&FoundEdge<'_>) -> f64);
+        .map(|strength| strength as &dyn Fn(&FoundEdge<'_>) -> Option<f64>);
     let directions = Directions::of(outcome);
     let mut text = edge_lines(&outcome.found_edges(), directions, strength, most);
     let mut line = |name: &str, what: String| {

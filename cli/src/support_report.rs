@@ -40,7 +40,11 @@ pub(crate) fn report(support: &Support) -> String {
         request.score_name()
     );
     if let Some(best) = table.best() {
-        let _ = write!(text, "{} edges in the best network, ", best.edge_count());
+        let _ = write!(
+            text,
+            "{} in the best network, ",
+            count(best.edge_count(), "edge")
+        );
     }
     let _ = writeln!(text, "{mean:.1} in a replicate ({least} to {most})");
     if let Some(interrupted) = interrupted(support) {

@@ -6,7 +6,7 @@ use crate::flag_hints::FlagHint;
 use clap::Args;
 use rlbayes::{
     BinRules, ColumnReport, ColumnUse, DecimalMark, DeclaredSchema, Delimiter, Encoding, LoadError,
-    LoadOptions, LoadReport, MissingPolicy, Network, Table, TableError,
+    LoadOptions, LoadReport, MissingPolicy, Network, Table, TableError, TablePurpose,
 };
 use rlbayes_common::io::parse_name_lists;
 use rlbayes_common::network::NetworkFile;
@@ -91,7 +91,8 @@ impl TableArgs {
 
     /// Reads a table; warnings about it go to `warn`.
     pub(crate) fn load(&self, path: &Path, warn: impl FnMut(String)) -> Result<Table, Failure> {
-        told(Table::read_with(path, &self.options()?), warn)
+        let options = self.options()?;
+        told(Table::read_with(path, &options), options.purpose, warn)
     }
 
     /// Reads a network and a table for it: columns that the network has take its states, and its cut
@@ -104,6 +105,7 @@ impl TableArgs {
         warn: impl FnMut(String),
     ) -> Result<(Table, Network), Failure> {
         let mut options = self.options()?;
+        options.purpose = TablePurpose::Asking;
         let network =
             Network::read(network).map_err(|error| match Table::check(path, &options) {
                 Err(refused) if is_network(&refused) => swapped(&refused),
@@ -116,7 +118,7 @@ impl TableArgs {
         }
         match Table::read_with(path, &options) {
             Err(refused) if is_network(&refused) => Err(swapped(&refused)),
-            read => Ok((told(read, warn)?, network)),
+            read => Ok((told(read, options.purpose, warn)?, network)),
         }
     }
 }
@@ -130,10 +132,14 @@ fn swapped(error: &TableError) -> Failure {
 }
 
 /// Tells what a person should know of a table, or the flags that help against what is wrong with it.
-fn told(read: Result<Table, TableError>, warn: impl FnMut(String)) -> Result<Table, Failure> {
+fn told(
+    read: Result<Table, TableError>,
+    purpose: TablePurpose,
+    warn: impl FnMut(String),
+) -> Result<Table, Failure> {
     let table = read.map_err(|error| Failure::file(&error.path, error.problem.with_flags()))?;
     if let Some(report) = table.report() {
-        tell(report, warn);
+        tell(report, purpose, warn);
     }
     Ok(table)
 }
@@ -170,7 +176,7 @@ fn where_missing(report: &LoadReport) -> String {
 }
 
 /// Tells what a person should know of a table that was read.
-pub(crate) fn tell(report: &LoadReport, mut warn: impl FnMut(String)) {
+pub(crate) fn tell(report: &LoadReport, purpose: TablePurpose, mut warn: impl FnMut(String)) {
     for warning in &report.warnings {
         warn(warning.clone());
     }
@@ -194,7 +200,8 @@ pub(crate) fn tell(report: &LoadReport, mut warn: impl FnMut(String)) {
         ));
     }
     let constants: Vec<&str> = report.constants().collect();
-    if !constants.is_empty() {
+    // Where a network is known there is no search, and such a column is evidence as others are.
+    if purpose == TablePurpose::Learning && !constants.is_empty() {
         warn(format!(
             "{} out of the search: {}",
             if constants.len() == 1 {

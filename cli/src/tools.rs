@@ -143,7 +143,7 @@ fn check_same_nodes(
     let (only_a, only_b) = (only(&a, &b), only(&b, &a));
     let listed = |names: &[String]| shorten(&names.iter().map(String::as_str).collect::<Vec<_>>());
     let (first, second) = (args.truth.display(), args.learned.display());
-    if only_a.len() == a.len() {
+    if only_a.len() == a.len() && !a.is_empty() && !b.is_empty() {
         return Err(Failure::input(format!(
             "{first} and {second} have no node in common: {first} has {}; {second} has {}",
             listed(&only_a),
@@ -280,8 +280,10 @@ pub(crate) fn fit_network(args: &FitCommand) -> Result<(), Failure> {
         }
     };
     let network = fit(table.data(), &dag, alpha).map_err(Failure::input)?;
+    let provenance = ProvenanceNotes::of_fit(&table, alpha);
     let options = OutputOptions {
         strict_names: args.names.strict_names,
+        provenance: Some(&provenance),
         ..Default::default()
     };
     output.write(&NetworkFile::Parametrised(network), options, |warning| {

@@ -40,6 +40,15 @@ impl Predictions {
         best
     }
 
+    /// Returns the rows, from 1, whose state the network gives the probability 0; none if the table
+    /// lacks the column.
+    pub fn excluded_rows(&self) -> impl Iterator<Item = usize> {
+        let rows = self.probabilities.iter().zip(self.actual.iter().flatten());
+        let rows = rows.zip(1..);
+        rows.filter(|&((row, &state), _)| row[state] == 0.0)
+            .map(|(_, number)| number)
+    }
+
     /// Returns the share of rows whose likeliest state is the one they have.
     #[must_use]
     pub fn accuracy(&self) -> Option<f64> {

@@ -146,7 +146,7 @@ pub use result_file::write_packed;
 pub use rlbayes_common::data::{
     BinRules, Bins, ColumnKind, ColumnReport, ColumnUse, CutPoints, DecimalMark, DeclaredSchema,
     Delimiter, Encoding, LeftOut, LoadError, LoadOptions, LoadReport, MissingPolicy, TableCheck,
-    TableFormat,
+    TableFormat, TablePurpose,
 };
 pub use rlbayes_common::inference::InferenceError;
 pub use rlbayes_common::metrics::StructureMetrics;

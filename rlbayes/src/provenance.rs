@@ -2,8 +2,10 @@
 //! follows from (table, score, constraints, program), so that equal optima are equal files whatever
 //! the threads and the seed; JSON adds how it was searched for.
 
+use crate::bootstrap::Support;
 use crate::outcome::Outcome;
 use crate::request::SearchRequest;
+use crate::table::Table;
 use rlbayes_common::hex;
 use rlbayes_common::io::{Format, Provenance};
 
@@ -37,6 +39,35 @@ impl ProvenanceNotes {
         Self { result, search }
     }
 
+    /// Notes what a bootstrap relearned: the best network among the pairs with enough support.
+    pub fn of_bootstrap(
+        support: &Support,
+        request: &SearchRequest,
+        score: f64,
+        alpha: f64,
+    ) -> Self {
+        let mut result = about(request, score, alpha);
+        result.add(
+            "pairs_with_support_from",
+            support.request().threshold().to_string(),
+        );
+        result.add("replicates", support.replicates().to_string());
+        Self {
+            search: result.clone(),
+            result,
+        }
+    }
+
+    /// Notes what probabilities were estimated from.
+    pub fn of_fit(table: &Table, alpha: f64) -> Self {
+        let mut result = of_table(table);
+        result.add("alpha", alpha.to_string());
+        Self {
+            search: result.clone(),
+            result,
+        }
+    }
+
     /// Returns the notes that a format holds.
     pub fn of(&self, format: Format) -> &Provenance {
         match format {
@@ -48,7 +79,17 @@ impl ProvenanceNotes {
 
 /// Notes what a network follows from: the same whoever found it.
 pub fn about(request: &SearchRequest, score: f64, alpha: f64) -> Provenance {
-    let table = request.table();
+    let mut notes = of_table(request.table());
+    notes.add("score", format!("{score:?}"));
+    for (name, text) in request.score_settings() {
+        notes.add(name, text);
+    }
+    notes.add("alpha", alpha.to_string());
+    notes
+}
+
+/// Notes the program and the table.
+fn of_table(table: &Table) -> Provenance {
     let mut notes = Provenance::default();
     notes.add("program", concat!("rlbayes ", env!("CARGO_PKG_VERSION")));
     notes.add("table", table.name());
@@ -57,10 +98,5 @@ pub fn about(request: &SearchRequest, score: f64, alpha: f64) -> Provenance {
         hex::encode(&table.data().fingerprint()),
     );
     notes.add("rows", table.rows().to_string());
-    notes.add("score", format!("{score:?}"));
-    for (name, text) in request.score_settings() {
-        notes.add(name, text);
-    }
-    notes.add("alpha", alpha.to_string());
     notes
 }

@@ -585,6 +585,14 @@ impl SearchRequest {
         self.constraints.class_of(dag, self.is_score_equivalent())
     }
 
+    /// Returns the score of a network.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn score_of(&self, dag: &Dag) -> f64 {
+        let score = Evaluator::new(self.problem()).structure(dag);
+        score.unwrap_or(LogScore::IMPOSSIBLE).value()
+    }
+
     /// Returns the start network with its score: the result of a budget too small for anything else.
     #[doc(hidden)]
     #[must_use]

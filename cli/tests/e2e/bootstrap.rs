@@ -180,15 +180,18 @@ fn an_interrupt_writes_what_there_is_and_says_how_much() {
     let folder = tempfile::tempdir().unwrap();
     let state = folder.path().join("state");
     let csv = folder.path().join("s.csv");
+    let bif = folder.path().join("s.bif");
     let table = data("alarm.csv");
     let flags = |replicates| {
         let mut flags = vec!["bootstrap".to_owned(), table.to_str().unwrap().to_owned()];
         let rest = ["--replicates", replicates, "--threads", "1", "--state"];
         flags.extend(rest.map(str::to_owned));
         flags.extend([state.to_str().unwrap(), "-o", csv.to_str().unwrap()].map(str::to_owned));
+        flags.extend(["-o", bif.to_str().unwrap()].map(str::to_owned));
         flags
     };
     rlbayes(flags("3")).ok();
+    fs::remove_file(&bif).unwrap();
     let journal = state.join("replicates.redb");
     let changed = || fs::metadata(&journal).unwrap().modified().unwrap();
     let before = changed();
@@ -201,6 +204,72 @@ fn an_interrupt_writes_what_there_is_and_says_how_much() {
     assert!(ran.stdout.contains("of 100000 replicates"), "{ran:?}");
     let text = fs::read_to_string(csv).unwrap();
     assert!(text.starts_with("from,to,strength"), "{text}");
+    // What is called written is there.
+    let text = fs::read_to_string(&bif).unwrap();
+    assert!(text.contains("// rlbayes:about replicates"), "{text}");
+    assert!(ran.stderr.contains("s.bif"), "{ran:?}");
+}
+
+#[test]
+fn an_interrupt_before_the_first_replicate_leaves_a_report_of_the_best_network() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = folder.path().join("r.html");
+    let csv = folder.path().join("s.csv");
+    let table = data("andes_n1000_s1.csv.gz");
+    let running: Running = start([
+        "bootstrap",
+        table.to_str().unwrap(),
+        "--threads",
+        "1",
+        "--state",
+        folder.path().join("state").to_str().unwrap(),
+        "-o",
+        page.to_str().unwrap(),
+        "-o",
+        csv.to_str().unwrap(),
+    ]);
+    let journal = folder.path().join("state/search.redb");
+    wait_until("the search has begun", DEADLINE, || journal.exists());
+    running.signal("INT");
+    let ran = running.wait(DEADLINE);
+    assert_eq!(ran.code, Some(130), "{ran:?}");
+    assert!(ran.stderr.contains("only the report is written"), "{ran:?}");
+    assert!(page.exists() && !csv.exists(), "{ran:?}");
+}
+
+#[test]
+fn required_edges_are_marked_wherever_their_support_stands() {
+    let folder = tempfile::tempdir().unwrap();
+    let required = write(folder.path(), "required.csv", "from,to\nxray,asia\n");
+    let names = ["x.dot", "x.graphml", "x.json", "x.html"];
+    let paths = names.map(|name| folder.path().join(name));
+    let table = asia();
+    let mut args = vec!["learn", &table, "--replicates", "4", "--time", "1s"];
+    args.extend(["--required", required.to_str().unwrap(), "--as", "dag"]);
+    for path in &paths {
+        args.extend(["-o", path.to_str().unwrap()]);
+    }
+    let ran = rlbayes(args).ok();
+    let line = ran
+        .stdout
+        .lines()
+        .find(|line| line.contains("xray -> asia"));
+    assert!(line.unwrap().contains("required"), "{ran:?}");
+    let [dot, graphml, json, html] = paths.map(|path| fs::read_to_string(path).unwrap());
+    assert!(dot.contains("\"1.00 required\""), "{dot}");
+    assert_eq!(
+        graphml.matches("\"required\">true<").count(),
+        1,
+        "{graphml}"
+    );
+    let json: Value = serde_json::from_str(&json).unwrap();
+    let marked = json["required"].as_array().unwrap();
+    let edges = json["edges"].as_array().unwrap();
+    for (edge, marked) in edges.iter().zip(marked) {
+        let is_required = *edge == serde_json::json!(["xray", "asia"]);
+        assert_eq!(*marked, is_required, "{json}");
+    }
+    assert!(html.contains("[\"xray\",\"→\",\"asia\","), "{html}");
 }
 
 #[test]
@@ -264,6 +333,10 @@ fn what_cannot_be_done_is_refused_before_the_work() {
         (
             vec!["bootstrap", &table, "--replicate-evaluations", "0"],
             "--replicate-evaluations",
+        ),
+        (
+            vec!["bootstrap", &table, "--without-replacement"],
+            "every edge would look certain",
         ),
         (vec!["bootstrap", &table, "--threads", "0"], "--threads"),
         (vec!["bootstrap", &table, "-o", &table], "is the table"),

@@ -254,6 +254,17 @@ fn names_that_others_refuse_are_warned_about() {
         "{ran:?}"
     );
     assert!(text(&out).contains("variable größe {"), "{}", text(&out));
+    // Names that only pgmpy refuses have others in the file too: case does not count there, and a
+    // keyword counts wherever it stands.
+    let table = "Age,age,timetable1\nyes,Yes,a\nYes,no,b\nno,yes,a\nyes,no,b\n";
+    let table = write(folder.path(), "case.csv", table);
+    let mut args = vec!["learn", table.to_str().unwrap(), "--iterations", "5"];
+    args.extend(["-o", out.to_str().unwrap()]);
+    let ran = rlbayes(&args).ok();
+    assert!(
+        warned(&ran, "\"age\" and 3 more names: the file has plain names"),
+        "{ran:?}"
+    );
 }
 
 #[test]
@@ -302,6 +313,33 @@ fn files_say_where_a_network_comes_from_and_json_reads_back() {
     assert!(again.provenance.get("seed").is_some());
     let refused = rlbayes(["fit", table.to_str().unwrap(), &json, "-o", &path("no.csv")]);
     assert_eq!(refused.code, Some(2), "{refused:?}");
+    // Probabilities from another command say where they come from as well.
+    let data = table.to_str().unwrap();
+    let fitted = path("fitted.bif");
+    rlbayes(["fit", data, &json, "--alpha", "2", "-o", &fitted]).ok();
+    let about = read_document(&fitted).unwrap().provenance;
+    assert_eq!(about.get("alpha"), Some("2"));
+    assert_eq!(about.get("table"), Some("asia_n1000_s1"));
+    assert_eq!(about.get("score"), None);
+    let relearned = path("relearned.bif");
+    rlbayes([
+        "bootstrap",
+        data,
+        "--replicates",
+        "2",
+        "--quiet",
+        "-o",
+        &relearned,
+    ])
+    .ok();
+    let about = read_document(&relearned).unwrap().provenance;
+    assert_eq!(about.get("replicates"), Some("2"));
+    let score = rlbayes(["score", data, &relearned]).ok();
+    let written: f64 = about.get("score").unwrap().parse().unwrap();
+    assert!(
+        score.stdout.contains(&format!("{written:.3}")),
+        "{written} {score:?}"
+    );
 }
 
 #[test]

@@ -109,6 +109,18 @@ fn the_score_of_a_result_is_the_one_that_score_gives_it() {
 }
 
 #[test]
+fn networks_without_edges_can_be_compared() {
+    let folder = tempfile::tempdir().unwrap();
+    let none = rlbayes_tests::write(folder.path(), "none.csv", "from,to,directed\n");
+    let some = rlbayes_tests::write(folder.path(), "some.txt", "[a][b][c]");
+    let (none, some) = (none.to_str().unwrap(), some.to_str().unwrap());
+    for (truth, learned) in [(none, some), (some, none), (none, none)] {
+        let found = rlbayes(["compare", truth, learned, "--json"]).ok().json();
+        assert_eq!(found["shd_cpdag"], 0, "{found}");
+    }
+}
+
+#[test]
 fn compare_uses_the_names_of_the_metrics() {
     let folder = tempfile::tempdir().unwrap();
     let truth = network("asia");

@@ -122,6 +122,70 @@ fn a_network_answers_questions() {
 }
 
 #[test]
+fn one_row_or_one_known_column_is_enough_where_the_network_is_known() {
+    let folder = tempfile::tempdir().unwrap();
+    let asia = network("asia");
+    let asia = asia.to_str().unwrap();
+    let row = write(folder.path(), "row.csv", "smoke,bronc\nyes,no\n");
+    let column = write(folder.path(), "column.csv", "smoke\nyes\nno\n");
+    for (table, rows) in [(row, 1), (column, 2)] {
+        let ran = rlbayes([
+            "predict",
+            table.to_str().unwrap(),
+            asia,
+            "--target",
+            "lung",
+            "--by-row",
+        ]);
+        let ran = ran.ok();
+        assert_eq!(ran.stdout.lines().count(), 1 + rows, "{ran:?}");
+        // There is no search that a column with one value could stay out of.
+        assert_eq!(ran.stderr, "");
+    }
+    let drawn = sampled(folder.path(), "asia", "1", "1");
+    let ran = rlbayes(["loglik", &drawn, asia]).ok();
+    assert!(ran.stdout.contains("rows            1"), "{ran:?}");
+    let gaps = write(folder.path(), "gaps.csv", "smoke,bronc\nyes,\nno,no\n");
+    let gaps = gaps.to_str().unwrap();
+    let flags = ["--target", "lung", "--missing", "drop-rows", "--by-row"];
+    let ran = rlbayes([&["predict", gaps, asia][..], &flags].concat()).ok();
+    assert_eq!(ran.stdout.lines().count(), 2, "{ran:?}");
+    let none = write(folder.path(), "none.csv", "smoke,bronc\n");
+    let ran = rlbayes(["loglik", none.to_str().unwrap(), asia]);
+    assert!(
+        ran.code == Some(2) && ran.stderr.contains("expected at least 1 row"),
+        "{ran:?}"
+    );
+    // From one row nothing is learned.
+    let ran = rlbayes(["learn", &drawn]);
+    assert!(
+        ran.code == Some(2) && ran.stderr.contains("expected at least 2 rows"),
+        "{ran:?}"
+    );
+}
+
+#[test]
+fn a_state_that_the_network_excludes_is_named_where_it_makes_the_loss_infinite() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = write(
+        folder.path(),
+        "model.bif",
+        "network x {}\nvariable a { type discrete [2] { no, yes }; }\n\
+        variable b { type discrete [2] { no, yes }; }\nprobability ( a ) { table 0.75, 0.25; }\n\
+        probability ( b | a ) { (no) 0.5, 0.5; (yes) 1.0, 0.0; }\n",
+    );
+    let rows = write(folder.path(), "rows.csv", "a,b\nno,no\nyes,yes\nno,yes\n");
+    let (rows, model) = (rows.to_str().unwrap(), model.to_str().unwrap());
+    let sentence = "1 of 3 rows have a state of the probability 0 (first: row 2)";
+    let ran = rlbayes(["predict", rows, model, "--target", "b"]).ok();
+    assert!(ran.stdout.contains(sentence), "{ran:?}");
+    let ran = rlbayes(["predict", rows, model, "--target", "b", "--by-row"]).ok();
+    assert!(ran.stderr.contains(sentence), "{ran:?}");
+    let ran = rlbayes(["predict", rows, model, "--target", "a"]).ok();
+    assert!(!ran.stdout.contains("probability 0"), "{ran:?}");
+}
+
+#[test]
 fn a_column_is_predicted_from_the_others() {
     let folder = tempfile::tempdir().unwrap();
     let rows = sampled(folder.path(), "asia", "200", "5");

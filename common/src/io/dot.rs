@@ -22,8 +22,9 @@ pub(super) fn write(
             attributes.push("dir=none".to_owned());
         }
         if let Some(support) = support {
-            let strength = support.pair(from, to).strength();
-            attributes.push(format!("strength={strength}, label=\"{strength:.2}\""));
+            let pair = support.pair(from, to);
+            let (strength, label) = (pair.strength(), support.label(&pair));
+            attributes.push(format!("strength={strength}, label=\"{label}\""));
         }
         let attributes = match attributes.is_empty() {
             true => String::new(),

@@ -28,8 +28,12 @@ pub(super) fn write(
     for (from, to) in network.dag().edges() {
         let is_free = class.is_some_and(|class| class.joined(from, to) == Joined::Undirected);
         let undirected = if is_free { " directed=\"false\"" } else { "" };
-        let end = match support.map(|support| support.pair(from, to).strength()) {
-            Some(strength) => format!("><data key=\"strength\">{strength}</data></edge>"),
+        let end = match support.map(|support| (support, support.pair(from, to))) {
+            Some((support, pair)) => format!(
+                "><data key=\"strength\">{}</data><data key=\"required\">{}</data></edge>",
+                pair.strength(),
+                support.is_required(&pair)
+            ),
             None => "/>".to_owned(),
         };
         text += &format!("    <edge source=\"n{from}\" target=\"n{to}\"{undirected}{end}\n");
@@ -43,7 +47,8 @@ const HEADER: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>
   <key id=\"name\" for=\"node\" attr.name=\"name\" attr.type=\"string\"/>
 ";
 const STRENGTH: &str =
-    "  <key id=\"strength\" for=\"edge\" attr.name=\"strength\" attr.type=\"double\"/>\n";
+    "  <key id=\"strength\" for=\"edge\" attr.name=\"strength\" attr.type=\"double\"/>
+  <key id=\"required\" for=\"edge\" attr.name=\"required\" attr.type=\"boolean\"/>\n";
 const GRAPH: &str = "  <graph edgedefault=\"directed\">\n";
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! Our JSON: `nodes` (names), `edges` (pairs of names), `strengths` (their support, if it is known),
+//! Our JSON: `nodes` (names), `edges` (pairs of names), `strengths` (their support, if it is known), `required` (whether
+//! that is 1 by construction),
 //! `cpdag` (what of them is compelled), with parameters `states` and `probabilities` per node, and `provenance`. A node's probabilities are one
 //! row for each configuration of its parents; parents are in the order of their names, the states of
 //! the last one run fastest. Reading needs `edges` only.
@@ -175,6 +176,12 @@ pub(super) fn write(
         let edges = named.dag().edges();
         let strengths: Vec<f64> = edges.map(|(a, b)| support.pair(a, b).strength()).collect();
         object.insert("strengths".into(), json!(strengths));
+        let edges = named.dag().edges();
+        let required: Vec<bool> = edges
+            .map(|(a, b)| support.is_required(&support.pair(a, b)))
+            .collect();
+        // The support of these is 1 by construction.
+        object.insert("required".into(), json!(required));
     }
     if let Some(class) = class {
         let pairs = |pairs: &BTreeSet<(NodeIdx, NodeIdx)>| -> Vec<[&str; 2]> {

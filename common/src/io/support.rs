@@ -44,14 +44,10 @@ impl SupportPicture<'_> {
         pair.strength() < self.threshold
     }
 
-    /// Returns what is written on a pair; the support of a required edge is 1 by construction.
+    /// Returns what is written on a pair.
     #[must_use]
     pub fn label(&self, pair: &PairSupport) -> String {
-        let required = match self.table.is_required(pair) {
-            true => " required",
-            false => "",
-        };
-        format!("{:.2}{required}", pair.strength())
+        self.table.label(pair)
     }
 
     /// Returns whether a pair has a head: where the direction is the commonest mark.

@@ -142,6 +142,17 @@ impl SupportTable {
         self.required.has_edge(pair.from, pair.to) || self.required.has_edge(pair.to, pair.from)
     }
 
+    /// Returns what is written beside an edge: its support with two digits, and whether that is 1 by
+    /// construction.
+    #[must_use]
+    pub fn label(&self, pair: &PairSupport) -> String {
+        let required = match self.is_required(pair) {
+            true => " required",
+            false => "",
+        };
+        format!("{:.2}{required}", pair.strength())
+    }
+
     /// Returns the threshold of bnlearn's `inclusion.threshold`, over all pairs but those with a
     /// required edge.
     #[must_use]

@@ -53,6 +53,12 @@ pub enum BootstrapRequestError {
         /// The table's rows.
         rows: usize,
     },
+    /// Every replicate would be the table itself.
+    #[error(
+        "drawn without replacement, all {0} rows are the table itself, and every edge would look \
+         certain; expected fewer rows per replicate"
+    )]
+    WholeTable(usize),
     /// A replicate may not evaluate anything.
     #[error("evaluations of a replicate must be at least 1")]
     Evaluations,
@@ -90,6 +96,9 @@ impl BootstrapRequest {
             return Err(BootstrapRequestError::Evaluations);
         }
         let rows = rows_of(settings.rows, table.rows())?;
+        if settings.draw == Draw::WithoutReplacement && rows == table.rows() {
+            return Err(BootstrapRequestError::WholeTable(rows));
+        }
         let evaluations = settings
             .evaluations
             .unwrap_or_else(|| usual_evaluations(table));
@@ -260,14 +269,22 @@ impl BootstrapRequest {
         self.search.class_of(dag)
     }
 
+    /// Returns the evaluations of one replicate.
+    pub(crate) fn replicate_budget(&self) -> Budget {
+        Budget {
+            evaluations: Some(self.evaluations),
+            ..Budget::default()
+        }
+    }
+
     /// Searches the full table for the best network among pairs: the one that is worth having where
     /// edges with little support are not wanted. None if it was stopped.
     pub(crate) fn relearn(
         &self,
         keeps: impl Fn(NodeIdx, NodeIdx) -> bool,
+        budget: Budget,
         stop: &StopHandle,
     ) -> Option<Dag> {
-        let budget = self.full_table_budget();
         let (found, _) = search(&self.search.among(keeps, budget), stop)?;
         let dag = found.structure.to_dag().ok()?;
         Some(self.class_of(&dag).first_member())

@@ -111,12 +111,17 @@ impl Support {
     }
 
     /// Searches the full table for the best network among the pairs at or above the threshold, and
-    /// required edges: a network for inference. None if it was stopped.
+    /// required edges: a network for inference. It takes as long as about ten replicates; where these
+    /// were cut short, as long as one. None if it was stopped.
     #[must_use]
     pub fn relearn(&self, stop: &StopHandle) -> Option<Network> {
         let threshold = self.request.threshold();
         let keeps = |from, to| self.table.pair(from, to).strength() >= threshold;
-        let dag = self.request.relearn(keeps, stop)?;
+        let budget = match self.replicates() < self.request.replicates() {
+            true => self.request.replicate_budget(),
+            false => self.request.full_table_budget(),
+        };
+        let dag = self.request.relearn(keeps, budget, stop)?;
         Some(Network::of(self.request.table(), dag))
     }
 

@@ -126,7 +126,9 @@ fn data(report: &Report<'_>, not_drawn: &str) -> serde_json::Value {
                 json!(worth.copied().unwrap_or(0.0)),
             ];
             if let Some((support, _)) = report.view.support {
-                row.push(json!(support.pair(from, to).strength()));
+                let pair = support.pair(from, to);
+                row.push(json!(pair.strength()));
+                row.push(json!(support.is_required(&pair)));
             }
             json!(row)
         })

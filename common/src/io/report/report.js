@@ -50,7 +50,7 @@
             document.getElementById("network").scrollIntoView({ block: "start" });
           });
           cell.appendChild(button);
-        } else cell.textContent = at === 3 ? row[3].toFixed(3) : at === 4 ? row[4].toFixed(2) : row[at];
+        } else cell.textContent = at === 3 ? row[3].toFixed(3) : at === 4 ? row[4].toFixed(2) + (row[5] ? " required" : "") : row[at];
         line.appendChild(cell);
       });
       body.appendChild(line);

@@ -102,7 +102,11 @@ pub fn network_value(view: &NetworkView<'_>) -> Result<Value, WriteError> {
                 shown["worth"] = rounded(worth, 1000.0);
             }
             if let Some((support, _)) = view.support {
-                shown["support"] = rounded(support.pair(from, to).strength(), 10_000.0);
+                let pair = support.pair(from, to);
+                shown["support"] = rounded(pair.strength(), 10_000.0);
+                if support.is_required(&pair) {
+                    shown["required"] = true.into();
+                }
             }
             shown
         })

@@ -46,7 +46,7 @@ var rlbayesViewer = (function () {
   function edgeText(data, edge) {
     var text = data.nodes[edge.from].name + (edge.directed ? " → " : " — ") + data.nodes[edge.to].name;
     if (typeof edge.worth === "number") text += ", worth " + shown(edge.worth) + " nats";
-    if (typeof edge.support === "number") text += ", support " + edge.support.toFixed(2);
+    if (typeof edge.support === "number") text += ", support " + edge.support.toFixed(2) + (edge.required ? " (required)" : "");
     return text;
   }
 
