@@ -259,7 +259,7 @@ impl Running {
                     }
                 }
             }
-            Ok((state.done.is_some(), latest, warnings))
+            Ok((state.thread.is_none(), latest, warnings))
         })
     }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import threading
 import warnings
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -28,12 +29,19 @@ Watching = bool | str | Callable[[Progress], Any]
 
 
 class Search:
-    """A search under way: it runs on threads of its own until it ends or is stopped."""
+    """A search under way: it runs on threads of its own until it ends or is stopped.
+
+    Several threads may watch it and wait for its result.
+    """
 
     def __init__(self, running: _engine.Running, kind: str) -> None:
         self._running = running
         self._kind = kind
         self._done = False
+        self._taking = threading.Lock()
+        self._was_taken = False
+        self._found: _engine.FoundNetwork | _engine.EdgeSupport | None = None
+        self._error: Error | None = None
         self._result: Any = None
 
     def stop(self) -> None:
@@ -43,7 +51,10 @@ class Search:
     def watch(self) -> Iterator[Progress]:
         """Yield how it is doing, until it ends."""
         while not self._done:
-            self._done, progress, sentences = self._running.wait(0.05)
+            done, progress, sentences = self._running.wait(0.05)
+            # Never back to "under way": another thread may have seen the end.
+            if done:
+                self._done = True
             for sentence in sentences:
                 log.warning(sentence)
             if progress is not None:
@@ -52,15 +63,23 @@ class Search:
                 yield progress
 
     def result(self) -> Any:
-        """Wait for the end and return what was found."""
+        """Wait for the end and return what was found; raise what went wrong, each time it is asked for."""
         for _ in self.watch():
             pass
-        if self._result is None:
-            found = self._running.result()
-            if isinstance(found, _engine.FoundNetwork):
-                self._result = Result(found, self._kind)
-            elif isinstance(found, _engine.EdgeSupport):
-                self._result = Support(found, self._kind)
+        with self._taking:
+            if not self._was_taken:
+                try:
+                    self._found = self._running.result()
+                except Error as error:
+                    self._error = error
+                self._was_taken = True
+            if self._result is None:
+                if isinstance(self._found, _engine.FoundNetwork):
+                    self._result = Result(self._found, self._kind)
+                elif isinstance(self._found, _engine.EdgeSupport):
+                    self._result = Support(self._found, self._kind)
+        if self._error is not None:
+            raise self._error
         return self._result
 
     def __repr__(self) -> str:

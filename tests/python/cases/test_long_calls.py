@@ -114,6 +114,24 @@ def test_a_handle_is_watched_and_stopped_from_another_thread(alarm):
     assert search.result().stopped_by == "interrupt" and search.result().score >= seen[-1]
 
 
+def test_several_threads_wait_for_one_handle(alarm):
+    for _ in range(20):
+        search = rlbayes.start(alarm, evaluations=2000, threads=1, prove="off")
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            waiting = [pool.submit(search.result) for _ in range(4)]
+            results = [each.result(60) for each in waiting]
+        assert all(result is results[0] for result in results) and results[0].network.nodes
+        assert list(search.watch()) == []
+
+
+def test_the_error_of_a_search_is_raised_each_time(alarm, tmp_path):
+    (tmp_path / "file").write_text("no folder")
+    search = rlbayes.start(alarm, state=tmp_path / "file", threads=1)
+    for _ in range(2):
+        with pytest.raises(rlbayes.InputError, match="file"):
+            search.result()
+
+
 def test_two_searches_in_two_threads(alarm):
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         found = list(pool.map(lambda seed: rlbayes.learn(alarm, **{**SAME, "seed": seed}), (3, 4)))
