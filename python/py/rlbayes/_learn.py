@@ -267,6 +267,13 @@ def _replicate(
     return Search(running, kind_of(data))
 
 
+def _is_true(answer: Any) -> bool:
+    """Return whether a callback said True, be it Python's or numpy's; any other object says nothing."""
+    return answer is True or (
+        type(answer).__module__ == "numpy" and type(answer).__name__ in ("bool", "bool_") and bool(answer)
+    )
+
+
 def _follow(search: Search, progress: Watching, on_interrupt: str) -> Any:
     """Wait for a search; Ctrl-C ends it, and returns what it has or raises."""
     if on_interrupt not in ("return", "raise"):
@@ -276,13 +283,15 @@ def _follow(search: Search, progress: Watching, on_interrupt: str) -> Any:
         search.stop()
         raise InputError(f'progress={progress!r} is none of True, False, "auto" and a function')
     callback = progress if callable(progress) else None
-    shown = bar() if progress is True or (progress == "auto" and is_watched()) else None
+    shown = None
     interrupted = False
     try:
+        if progress is True or (progress == "auto" and is_watched()):
+            shown = bar()
         while not search._done:
             try:
                 for now in search.watch():
-                    if callback is not None and callback(now) is True:
+                    if callback is not None and _is_true(callback(now)):
                         search.stop()
                     if shown is not None:
                         shown.show(now)

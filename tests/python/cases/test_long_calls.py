@@ -1,6 +1,7 @@
 """Searches that take a while: interrupted, watched, in threads and in other processes."""
 
 import concurrent.futures
+import io
 import logging
 import multiprocessing
 import os
@@ -10,6 +11,7 @@ import sys
 import threading
 import time
 
+import numpy
 import pytest
 from conftest import ALARM
 
@@ -95,6 +97,9 @@ def test_an_interrupted_bootstrap_says_what_it_is_based_on(related):
 def test_a_callback_stops_and_its_errors_arrive(alarm):
     result = rlbayes.learn(alarm, **{**LONG, "progress": lambda now: now.best_score is not None})
     assert result.stopped_by == "interrupt" and result.network.edges
+
+    result = rlbayes.learn(alarm, **{**LONG, "progress": lambda now: numpy.bool_(now.best_score is not None)})
+    assert result.stopped_by == "interrupt"
 
     def broken(now):
         raise ZeroDivisionError
@@ -206,3 +211,12 @@ def test_a_bar_is_shown(alarm, capsys, monkeypatch, has_tqdm):
     assert "replicates" in capsys.readouterr().err
     rlbayes.learn(alarm, **{**SAME, "progress": "auto"})
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(("stderr", "progress"), [(None, "auto"), (None, True), (object(), "auto"), ("closed", "auto")])
+def test_a_search_needs_no_place_to_print(related, monkeypatch, stderr, progress):
+    if stderr == "closed":
+        stderr = io.StringIO()
+        stderr.close()
+    monkeypatch.setattr(sys, "stderr", stderr)
+    assert rlbayes.learn(related, evaluations=2000, threads=1, progress=progress).network.edges
