@@ -180,11 +180,17 @@ class Network:
         return dict(self._inner.query(node, known))
 
     def _state(self, node: str, value: Any) -> str:
-        """Return the name of a state; a truth value may be written in any case."""
+        """Return the name of a state; a truth value may be written in any case, 1 also as 1.0."""
         name = text(value)
-        if name in ("True", "False") and not isinstance(value, str):
+        if isinstance(value, str):
+            return name
+        if name in ("True", "False"):
             known = [state for state in self.states(node) if state.lower() == name.lower()]
             return known[0] if len(known) == 1 else name
+        if (integer := name.removesuffix(".0")).removeprefix("-").isdigit():
+            states = self.states(node)
+            known = [state for state in states if state.removesuffix(".0") == integer]
+            return known[0] if len(known) == 1 and name not in states else name
         return name
 
     def predict_proba(self, data: Any, node: str, **reading: Unpack[Reading]) -> Any:
