@@ -29,7 +29,7 @@ Watching = bool | str | Callable[[Progress], Any]
 
 
 class Search:
-    """A search under way: it runs on threads of its own until it ends or is stopped.
+    """A search under way: it runs on threads of its own until it ends, is stopped or is forgotten.
 
     Several threads may watch it and wait for its result.
     """
@@ -96,6 +96,8 @@ def start(
     **keywords: Unpack[Searching],
 ) -> Search:
     """Start a search and return at once; the keywords are those of :func:`learn`.
+
+    Keep what is returned: a search that nobody can ask for its result any more is stopped.
 
     >>> import rlbayes
     >>> table = {"smokes": ["yes", "no"] * 40, "coughs": ["yes", "no"] * 40}
