@@ -5,6 +5,7 @@ use crate::failure;
 use crate::network::Network;
 use crate::signals::answer;
 use pyo3::prelude::*;
+use rlbayes::provenance::ProvenanceNotes;
 use rlbayes_client::{ClientError, Connection, failed};
 use rlbayes_coordinator::status::to_json;
 use rlbayes_proto::v1::StatusReply;
@@ -73,11 +74,12 @@ impl Coordinator {
     /// Returns the result's JSON, its network, and why that has no probabilities, if it has none.
     fn result(&self, py: Python<'_>) -> PyResult<(String, Network, Option<String>)> {
         let found = self.ask(py, rlbayes_client::fetch(&self.0))?;
-        Ok((
-            found.json,
-            Network::plain(found.network.into()),
-            found.not_fitted,
-        ))
+        let network = Network {
+            class: Some(found.class()),
+            notes: ProvenanceNotes::read(found.provenance()),
+            inner: found.network.into(),
+        };
+        Ok((found.json, network, found.not_fitted))
     }
 
     /// Begins to watch.
