@@ -7,6 +7,7 @@ import os
 import threading
 import warnings
 from collections.abc import Callable, Iterator
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from . import _engine
@@ -18,6 +19,7 @@ from ._reading import read_options
 from ._result import Result
 from ._support import Support
 from ._tables import kind_of, make_table
+from ._whole import whole
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -106,8 +108,9 @@ def start(
     [('coughs', 'smokes')]
     """
     check("start", keywords, ("name", "state", "alpha"))
-    if not 0 <= alpha < float("inf"):
-        raise InputError(f"alpha={alpha} is no number that is at least 0")
+    if not isinstance(alpha, Real) or not 0 <= alpha < float("inf"):
+        hint = ": only Network.fit() chooses it" if isinstance(alpha, str) else ""
+        raise InputError(f"alpha={alpha!r} is no number that is at least 0{hint}")
     table = make_table(data, read_options(keywords), name=name, names=keywords.get("names"))
     folder = None if state is None else os.fspath(state)
     return Search(_engine.Running.search(table, settings(keywords), alpha, folder), kind_of(data))
@@ -251,9 +254,8 @@ def _replicate(
     replicate_evaluations: int | None = None,
     threshold: float = 0.5,
 ) -> Search:
-    for given, value in (("replicates", replicates), ("replicate_evaluations", replicate_evaluations)):
-        if value is not None and value < 0:
-            raise InputError(f"{given}={value} is negative")
+    replicates = whole("replicates", replicates, 32)
+    replicate_evaluations = whole("replicate_evaluations", replicate_evaluations)
     table = make_table(data, read_options(keywords), name=name, names=keywords.get("names"))
     running = _engine.Running.bootstrap(
         table,
