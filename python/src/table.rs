@@ -128,6 +128,12 @@ impl Table {
         self.0.states(variable).map(<[String]>::to_vec)
     }
 
+    /// Returns the rows that were left out for a missing cell, from 0.
+    #[getter]
+    fn dropped(&self) -> &[usize] {
+        self.0.report().map_or(&[], |report| &report.dropped)
+    }
+
     /// Returns what a person should know, a sentence each; that columns are constant only for a search.
     fn warnings(&self, searched: bool) -> Vec<String> {
         let Some(report) = self.0.report() else {

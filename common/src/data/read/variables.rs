@@ -126,7 +126,12 @@ impl Plan {
             }
             mark_missing(study, &column.cells, planned, &mut self.dropped);
         }
-        let dropped = self.dropped.iter().filter(|&&dropped| dropped).count();
+        let rows = self.dropped.iter().enumerate();
+        self.report.dropped = rows
+            .filter(|&(_, &is_out)| is_out)
+            .map(|(row, _)| row)
+            .collect();
+        let dropped = self.report.dropped.len();
         self.report.rows_dropped = dropped;
         self.report.rows_kept = self.raw.rows - dropped;
         by_column.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));

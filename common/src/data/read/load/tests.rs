@@ -168,6 +168,17 @@ fn integers_are_the_declared_ones_with_and_without_a_point() {
 }
 
 #[test]
+fn the_report_says_which_rows_were_dropped() {
+    let options = LoadOptions {
+        missing: MissingPolicy::DropRows,
+        ..LoadOptions::default()
+    };
+    let text: &[u8] = b"a,b\n0,x\n,y\n1,y\n0,NA\n1,x\n";
+    let (_, report) = parse_table(text, &options).unwrap();
+    assert_eq!((report.rows_dropped, report.dropped), (2, vec![1, 3]));
+}
+
+#[test]
 fn bad_files_with_options_have_their_sentence() {
     let schema = |file: &str| {
         let path = at_root("tests/fixtures/bad").join(file);
