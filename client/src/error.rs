@@ -2,6 +2,7 @@
 
 use crate::web_server::web_server;
 use rlbayes_worker::grpc_link::{describe, is_certificate_problem};
+use std::error::Error as _;
 use thiserror::Error;
 
 /// Why there is no answer; the message names the address.
@@ -45,6 +46,10 @@ pub async fn failed(url: &str, status: &tonic::Status) -> ClientError {
     match status.code() {
         _ if is_certificate_problem(&message) => ClientError::Input(message),
         tonic::Code::Unavailable | tonic::Code::DeadlineExceeded | tonic::Code::Cancelled => {
+            ClientError::OutOfReach(message)
+        }
+        // The connection broke; what a coordinator says itself has no source.
+        tonic::Code::Unknown | tonic::Code::Internal if status.source().is_some() => {
             ClientError::OutOfReach(message)
         }
         tonic::Code::FailedPrecondition => ClientError::Protocol(message),

@@ -3,10 +3,12 @@
 
 mod connection;
 mod error;
+mod fetched;
 mod questions;
 mod web_server;
 
 pub use connection::Connection;
 pub use error::{ClientError, answered, failed};
-pub use questions::{Fetched, fetch, status, stop, watch};
+pub use fetched::Fetched;
+pub use questions::{fetch, status, stop, watch};
 pub use web_server::{WebServer, web_server};

@@ -2,8 +2,8 @@
 
 use crate::connection::Connection;
 use crate::error::{ClientError, answered, failed};
+use crate::fetched::Fetched;
 use prost::Message;
-use rlbayes_common::network::NetworkFile;
 use rlbayes_proto::convert::network_from_wire;
 use rlbayes_proto::{MAX_RESULT_BYTES, v1};
 use std::time::Duration;
@@ -14,17 +14,6 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const MAKING: Duration = Duration::from_secs(60);
 /// How long the next part of a result may take.
 const NEXT_CHUNK: Duration = Duration::from_secs(30);
-
-/// A result as it was sent.
-#[derive(Clone, Debug)]
-pub struct Fetched {
-    /// What `learn --json` prints.
-    pub json: String,
-    /// The best network.
-    pub network: NetworkFile,
-    /// Why it has no probabilities, if it has none.
-    pub not_fitted: Option<String>,
-}
 
 fn request<T>(message: T, patience: Duration) -> tonic::Request<T> {
     let mut request = tonic::Request::new(message);

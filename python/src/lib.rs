@@ -7,6 +7,7 @@ mod network;
 mod read_options;
 mod running;
 mod settings;
+mod signals;
 mod support;
 mod table;
 

@@ -2,6 +2,7 @@
 
 use crate::failure;
 use crate::settings::score_of;
+use crate::signals::abandonable;
 use crate::table::Table;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -197,20 +198,15 @@ impl Network {
     /// Counts probabilities; without a number one is chosen by rows held out.
     #[pyo3(signature = (table, alpha=None))]
     fn fit(&self, py: Python<'_>, table: &Table, alpha: Option<f64>) -> PyResult<Self> {
-        py.detach(|| {
+        let (network, table) = (self.inner.clone(), table.0.clone());
+        let fitted = abandonable(py, move || {
             let alpha = match alpha {
                 Some(alpha) => alpha,
-                None => self
-                    .inner
-                    .choose_alpha(&table.0, 1)
-                    .map_err(failure::input)?,
+                None => network.choose_alpha(&table, 1)?,
             };
-            let fitted = self
-                .inner
-                .fit(&table.0, Fit::Smoothed(alpha))
-                .map_err(failure::input)?;
-            Ok(Self::plain(fitted))
-        })
+            network.fit(&table, Fit::Smoothed(alpha))
+        })?;
+        fitted.map(Self::plain).map_err(failure::input)
     }
 
     /// Returns the score of each node's family on a table.
@@ -224,10 +220,11 @@ impl Network {
     ) -> PyResult<Vec<(String, f64)>> {
         let name = score_of(score, ess)?.name().parse().map_err(failure::bug)?;
         let spec = ScoreSpec::new(name, ess, penalty_scale).map_err(failure::input)?;
-        py.detach(|| {
+        let (network, table) = (self.inner.clone(), table.0.clone());
+        abandonable(py, move || {
             // States that no row has do not count: the structure is scored.
-            let table = rlbayes::Table::from_data(table.0.name(), table.0.data().occurring());
-            let placed = self.inner.placed_on(&table);
+            let table = rlbayes::Table::from_data(table.name(), table.data().occurring());
+            let placed = network.placed_on(&table);
             let dag = placed.map_err(|name| {
                 failure::input(format!("the node {name:?} is not a column of the table"))
             })?;
@@ -240,24 +237,26 @@ impl Network {
                     (name.to_owned(), part.value())
                 })
                 .collect())
-        })
+        })?
     }
 
     /// Returns the log-likelihood of each row.
     fn log_likelihood(&self, py: Python<'_>, table: &Table) -> PyResult<Vec<f64>> {
-        let found = py.detach(|| self.inner.log_likelihood(&table.0));
+        let (network, table) = (self.inner.clone(), table.0.clone());
+        let found = abandonable(py, move || network.log_likelihood(&table))?;
         Ok(found.map_err(failure::input)?.by_row)
     }
 
     /// Returns the distribution of a node given the states of others.
     fn query(&self, py: Python<'_>, node: &str, evidence: Pairs) -> PyResult<Vec<(String, f64)>> {
-        let answer = py.detach(|| {
+        let (network, node) = (self.inner.clone(), node.to_owned());
+        let answer = abandonable(py, move || {
             let known: Vec<(&str, &str)> = evidence
                 .iter()
                 .map(|(a, b)| (a.as_str(), b.as_str()))
                 .collect();
-            self.inner.query(node, &known)
-        });
+            network.query(&node, &known)
+        })?;
         Ok(answer.map_err(failure::input)?.states)
     }
 
@@ -268,7 +267,8 @@ impl Network {
         table: &Table,
         node: &str,
     ) -> PyResult<(Vec<String>, Vec<Vec<f64>>)> {
-        let found = py.detach(|| self.inner.predict(&table.0, node));
+        let (network, table, node) = (self.inner.clone(), table.0.clone(), node.to_owned());
+        let found = abandonable(py, move || network.predict(&table, &node))?;
         let found = found.map_err(failure::input)?;
         Ok((found.states, found.probabilities))
     }
@@ -280,9 +280,8 @@ impl Network {
         rows: usize,
         seed: u64,
     ) -> PyResult<Vec<(String, Bound<'py, PyBytes>)>> {
-        let table = py
-            .detach(|| self.inner.sample(rows, seed))
-            .map_err(failure::input)?;
+        let network = self.inner.clone();
+        let table = abandonable(py, move || network.sample(rows, seed))?.map_err(failure::input)?;
         let data = table.data();
         let nodes = NodeIdx::all(data.nodes());
         Ok(nodes

@@ -259,7 +259,7 @@ impl Running {
                     }
                 }
             }
-            Ok((state.done.is_some(), latest, warnings))
+            Ok((state.thread.is_none(), latest, warnings))
         })
     }
 
@@ -292,35 +292,11 @@ impl Running {
     }
 }
 
-/// Does work that a stop handle ends, and looks at signals meanwhile: an exception of theirs ends it.
-pub(crate) fn interruptible<T: Send>(
-    py: Python<'_>,
-    work: impl FnOnce(&StopHandle) -> T + Send,
-) -> PyResult<T> {
-    let stop = StopHandle::default();
-    let (sender, mut answer) = sync_channel(1);
-    std::thread::scope(|scope| {
-        let inside = stop.clone();
-        let thread = scope.spawn(move || {
-            let _ = sender.send(work(&inside));
-        });
-        loop {
-            let waiting = &mut answer;
-            match py.detach(move || waiting.recv_timeout(Duration::from_millis(50))) {
-                Ok(done) => return Ok(done),
-                Err(RecvTimeoutError::Timeout) => {
-                    if let Err(raised) = py.check_signals() {
-                        stop.stop();
-                        return Err(raised);
-                    }
-                }
-                Err(RecvTimeoutError::Disconnected) => {
-                    let _ = thread.join();
-                    return Err(failure::bug("the search panicked"));
-                }
-            }
-        }
-    })
+impl Drop for Running {
+    /// Nobody can ask for the result any more.
+    fn drop(&mut self) {
+        self.stop.stop();
+    }
 }
 
 /// What a search has found.

@@ -2,7 +2,7 @@
 
 use crate::failure;
 use crate::network::Network;
-use crate::running::interruptible;
+use crate::signals::interruptible;
 use pyo3::prelude::*;
 use rlbayes::Support;
 use rlbayes_common::graph::{Cpdag, Dag};

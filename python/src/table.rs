@@ -128,6 +128,12 @@ impl Table {
         self.0.states(variable).map(<[String]>::to_vec)
     }
 
+    /// Returns the rows that were left out for a missing cell, from 0.
+    #[getter]
+    fn dropped(&self) -> &[usize] {
+        self.0.report().map_or(&[], |report| &report.dropped)
+    }
+
     /// Returns what a person should know, a sentence each; that columns are constant only for a search.
     fn warnings(&self, searched: bool) -> Vec<String> {
         let Some(report) = self.0.report() else {
@@ -170,8 +176,8 @@ fn array((name, kind, data, values, is_levels): Given<'_>) -> PyResult<(Field, A
         ("uint16", _) => numbers::<types::UInt16Type>(bytes),
         ("uint32", _) => numbers::<types::UInt32Type>(bytes),
         ("uint64", _) => numbers::<types::UInt64Type>(bytes),
-        ("float32", _) => floats::<types::Float32Type>(bytes, |number| number.is_nan()),
-        ("float64", _) => floats::<types::Float64Type>(bytes, |number| number.is_nan()),
+        ("float32", _) => floats::<types::Float32Type>(bytes),
+        ("float64", _) => floats::<types::Float64Type>(bytes),
         _ => return Err(failure::bug(format!("a column of the type {kind}"))),
     };
     let mut field = Field::new(name, array.data_type().clone(), true);
@@ -191,14 +197,37 @@ fn numbers<T: ArrowPrimitiveType>(bytes: &[u8]) -> ArrayRef {
     Arc::new(PrimitiveArray::<T>::new(buffer::<T>(bytes), None))
 }
 
-/// What is not a number is a cell without a value, as everywhere in Python's tables.
-fn floats<T: ArrowPrimitiveType>(bytes: &[u8], is_nan: impl Fn(T::Native) -> bool) -> ArrayRef {
+/// What is not a number is a cell without a value, as everywhere in Python's tables. Whole numbers
+/// beside such cells are integers: Python's tables have no other place for both.
+fn floats<T: ArrowPrimitiveType<Native: Into<f64>>>(bytes: &[u8]) -> ArrayRef {
     let values = buffer::<T>(bytes);
-    let nulls = values.iter().any(|&value| is_nan(value)).then(|| {
-        let present = values.iter().map(|&value| !is_nan(value));
-        NullBuffer::from_iter(present)
-    });
-    Arc::new(PrimitiveArray::<T>::new(values, nulls))
+    let number = |&value: &T::Native| Into::<f64>::into(value);
+    if !values.iter().any(|value| number(value).is_nan()) {
+        return Arc::new(PrimitiveArray::<T>::new(values, None));
+    }
+    let nulls = NullBuffer::from_iter(values.iter().map(|value| !number(value).is_nan()));
+    let whole = || values.iter().map(number).map(integer);
+    let is_whole = whole()
+        .zip(&nulls)
+        .all(|(whole, is_present)| whole.is_some() || !is_present);
+    if is_whole {
+        let integers = whole().map(Option::unwrap_or_default).collect();
+        return Arc::new(PrimitiveArray::<types::Int64Type>::new(
+            integers,
+            Some(nulls),
+        ));
+    }
+    Arc::new(PrimitiveArray::<T>::new(values, Some(nulls)))
+}
+
+/// Returns a number as an integer, if it is one that a float tells from its neighbours.
+fn integer(number: f64) -> Option<i64> {
+    const LARGEST: f64 = 9_007_199_254_740_992.0;
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "it is whole, and of less than 54 bits"
+    )]
+    (number.abs() < LARGEST && number.fract() == 0.0).then_some(number as i64)
 }
 
 /// Codes into a list of values; -1 is a cell without a value.

@@ -10,13 +10,10 @@ use crate::provenance::ProvenanceNotes;
 use crate::terminal::{Messages, print, print_json};
 use crate::units::{counted, show_bytes, show_count, show_counted, show_time};
 use clap::Args;
-use rlbayes_client::{Fetched, answered};
-use rlbayes_common::graph::Cpdag;
-use rlbayes_common::io::Provenance;
+use rlbayes_client::answered;
 use rlbayes_common::search::StoppedBy;
 use rlbayes_coordinator::status::to_json;
 use rlbayes_proto::v1;
-use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -135,7 +132,8 @@ pub(crate) fn result(args: &ResultArgs) -> Result<(), Failure> {
     let connection = connect.connection(url)?;
     let fetched = block_on(1, async { Ok(rlbayes_client::fetch(&connection).await?) })?;
     let messages = Messages::new(false);
-    let (class, provenance) = notes(&fetched);
+    let class = fetched.class();
+    let provenance = ProvenanceNotes::read(fetched.provenance());
     let options = OutputOptions {
         strict_names: args.names.strict_names,
         class: Some(&class),
@@ -175,27 +173,6 @@ pub(crate) fn result(args: &ResultArgs) -> Result<(), Failure> {
         }
         (None, None) => Ok(()),
     }
-}
-
-/// Returns what the result's JSON says about its class and where it comes from.
-fn notes(fetched: &Fetched) -> (Cpdag, ProvenanceNotes) {
-    let named = fetched.network.named_dag();
-    let json: serde_json::Value = serde_json::from_str(&fetched.json).unwrap_or_default();
-    let directed: BTreeSet<[&str; 2]> = json["cpdag"]["directed"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(|edge| Some([edge[0].as_str()?, edge[1].as_str()?]))
-        .collect();
-    let names = named.names();
-    let class = Cpdag::of_constrained(named.dag(), |from, to| {
-        directed.contains(&[names[from.index()].as_str(), names[to.index()].as_str()])
-    });
-    let mut provenance = Provenance::default();
-    for (name, text) in json["provenance"].as_object().into_iter().flatten() {
-        provenance.add(name, text.as_str().unwrap_or_default());
-    }
-    (class, ProvenanceNotes::read(provenance))
 }
 
 /// Runs `rlbayes health`.

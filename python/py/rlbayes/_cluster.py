@@ -4,20 +4,27 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
 from . import _engine
+from ._errors import InputError
 from ._network import Network
 
 
 class ClusterResult:
     """The best network of a cluster so far."""
 
-    def __init__(self, about: dict[str, Any], network: Network) -> None:
+    def __init__(self, about: dict[str, Any], network: Network, not_fitted: str | None = None) -> None:
         self.about = about
+        """Everything that ``rlbayes learn --json`` prints."""
         self.network = network
+        """The network; its class is that under the constraints of the search."""
+        self.not_fitted = not_fitted
+        """Why the network has no probabilities, if it has none."""
         self.score: float = about["score"]
+        """Its score, in nats."""
 
     def __repr__(self) -> str:
         return f"<ClusterResult: score {self.score:.3f}, {len(self.network.edges)} edges>"
@@ -50,8 +57,10 @@ class Cluster:
 
     def result(self) -> ClusterResult:
         """Fetch the best network so far."""
-        about, network, _ = self._inner.result()
-        return ClusterResult(json.loads(about), Network._of(network))
+        about, network, why = self._inner.result()
+        if why is not None:
+            warnings.warn(f"the network has no probabilities: {why}", stacklevel=2)
+        return ClusterResult(json.loads(about), Network._of(network), why)
 
     def stop(self) -> dict[str, Any]:
         """End the search; its result can still be fetched."""
@@ -71,7 +80,14 @@ def connect(
     key: str | os.PathLike[str] | None = None,
     name: str | None = None,
 ) -> Cluster:
-    """Reach a coordinator, such as ``http://host:7400``; certificates are files."""
+    """Reach a coordinator, such as ``http://host:7400``; certificates are files.
+
+    ``ca`` signed the coordinator's, ``cert`` and ``key`` are our own; ``name`` stands in the coordinator's
+    where its address does not.
+    """
+    if (cert is None) != (key is None):
+        given, absent = ("cert", "key") if key is None else ("key", "cert")
+        raise InputError(f"{given}= needs {absent}=: a certificate is shown together with its key")
     return Cluster(_engine.Coordinator(url, token, _bytes(ca), _bytes(cert), _bytes(key), name), url)
 
 

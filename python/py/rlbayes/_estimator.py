@@ -181,8 +181,13 @@ class RLBayesSearch(BaseEstimator):  # type: ignore[misc, unused-ignore]
 
     def _checked(self, X: Any, *, reset: bool) -> tuple[Any, list[str] | None]:
         if hasattr(X, "columns") and hasattr(X, "shape"):
-            validate_data(self, X, reset=reset, skip_check_array=True)
+            told = X if hasattr(X, "__dataframe__") else _of_names(X)
+            validate_data(self, told, reset=reset, skip_check_array=True)
             return X, None
+        if isinstance(X, numpy.ma.MaskedArray):
+            # scikit-learn forgets the mask.
+            masked: Any = X
+            X = masked.filled(numpy.nan) if masked.dtype.kind == "f" else masked.astype(object).filled(None)
         checked: Any = validate_data(
             self,
             X,
@@ -232,6 +237,13 @@ class RLBayesSearch(BaseEstimator):  # type: ignore[misc, unused-ignore]
         for start, end in [*directed, *undirected, *turned]:
             matrix.loc[start, end] = 1
         return matrix
+
+
+def _of_names(table: Any) -> Any:
+    """Return what tells scikit-learn the names of columns of a table that it does not know."""
+    import pandas
+
+    return pandas.DataFrame(columns=list(table.columns))
 
 
 def _threads(n_jobs: int | None) -> int | None:

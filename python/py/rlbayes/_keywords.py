@@ -12,6 +12,7 @@ from ._edges import edge_pairs, tier_lists
 from ._errors import InputError
 from ._network import as_network
 from ._reading import READING, Reading
+from ._whole import whole
 
 Edges = Iterable[tuple[str, str]]
 
@@ -128,8 +129,8 @@ def settings(given: Mapping[str, Any]) -> _engine.Settings:
     """Return the settings of a search."""
     options = {name: given[name] for name in _SETTINGS if given.get(name) is not None}
     for name, value in options.items():
-        if isinstance(value, int) and value < 0 and name not in ("target", "time", "cpu_time", "ess", "penalty_scale"):
-            raise InputError(f"{name}={value} is negative")
+        if name not in ("target", "time", "cpu_time", "ess", "penalty_scale"):
+            options[name] = whole(name, value, 32 if name in ("threads", "chains") else 64)
     for name in ("required", "forbidden"):
         options[name] = edge_pairs(f"{name}=", options.get(name))
     options["tiers"] = tier_lists("tiers=", options.get("tiers", ()))

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 import os
+import threading
 import warnings
 from collections.abc import Callable, Iterator
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from . import _engine
@@ -17,6 +19,7 @@ from ._reading import read_options
 from ._result import Result
 from ._support import Support
 from ._tables import kind_of, make_table
+from ._whole import whole
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -28,12 +31,19 @@ Watching = bool | str | Callable[[Progress], Any]
 
 
 class Search:
-    """A search under way: it runs on threads of its own until it ends or is stopped."""
+    """A search under way: it runs on threads of its own until it ends, is stopped or is forgotten.
+
+    Several threads may watch it and wait for its result.
+    """
 
     def __init__(self, running: _engine.Running, kind: str) -> None:
         self._running = running
         self._kind = kind
         self._done = False
+        self._taking = threading.Lock()
+        self._was_taken = False
+        self._found: _engine.FoundNetwork | _engine.EdgeSupport | None = None
+        self._error: Error | None = None
         self._result: Any = None
 
     def stop(self) -> None:
@@ -43,7 +53,10 @@ class Search:
     def watch(self) -> Iterator[Progress]:
         """Yield how it is doing, until it ends."""
         while not self._done:
-            self._done, progress, sentences = self._running.wait(0.05)
+            done, progress, sentences = self._running.wait(0.05)
+            # Never back to "under way": another thread may have seen the end.
+            if done:
+                self._done = True
             for sentence in sentences:
                 log.warning(sentence)
             if progress is not None:
@@ -52,15 +65,23 @@ class Search:
                 yield progress
 
     def result(self) -> Any:
-        """Wait for the end and return what was found."""
+        """Wait for the end and return what was found; raise what went wrong, each time it is asked for."""
         for _ in self.watch():
             pass
-        if self._result is None:
-            found = self._running.result()
-            if isinstance(found, _engine.FoundNetwork):
-                self._result = Result(found, self._kind)
-            elif isinstance(found, _engine.EdgeSupport):
-                self._result = Support(found, self._kind)
+        with self._taking:
+            if not self._was_taken:
+                try:
+                    self._found = self._running.result()
+                except Error as error:
+                    self._error = error
+                self._was_taken = True
+            if self._result is None:
+                if isinstance(self._found, _engine.FoundNetwork):
+                    self._result = Result(self._found, self._kind)
+                elif isinstance(self._found, _engine.EdgeSupport):
+                    self._result = Support(self._found, self._kind)
+        if self._error is not None:
+            raise self._error
         return self._result
 
     def __repr__(self) -> str:
@@ -78,6 +99,8 @@ def start(
 ) -> Search:
     """Start a search and return at once; the keywords are those of :func:`learn`.
 
+    Keep what is returned: a search that nobody can ask for its result any more is stopped.
+
     >>> import rlbayes
     >>> table = {"smokes": ["yes", "no"] * 40, "coughs": ["yes", "no"] * 40}
     >>> search = rlbayes.start(table, evaluations=1000, threads=1)
@@ -85,8 +108,9 @@ def start(
     [('coughs', 'smokes')]
     """
     check("start", keywords, ("name", "state", "alpha"))
-    if not 0 <= alpha < float("inf"):
-        raise InputError(f"alpha={alpha} is no number that is at least 0")
+    if not isinstance(alpha, Real) or not 0 <= alpha < float("inf"):
+        hint = ": only Network.fit() chooses it" if isinstance(alpha, str) else ""
+        raise InputError(f"alpha={alpha!r} is no number that is at least 0{hint}")
     table = make_table(data, read_options(keywords), name=name, names=keywords.get("names"))
     folder = None if state is None else os.fspath(state)
     return Search(_engine.Running.search(table, settings(keywords), alpha, folder), kind_of(data))
@@ -230,9 +254,8 @@ def _replicate(
     replicate_evaluations: int | None = None,
     threshold: float = 0.5,
 ) -> Search:
-    for given, value in (("replicates", replicates), ("replicate_evaluations", replicate_evaluations)):
-        if value is not None and value < 0:
-            raise InputError(f"{given}={value} is negative")
+    replicates = whole("replicates", replicates, 32)
+    replicate_evaluations = whole("replicate_evaluations", replicate_evaluations)
     table = make_table(data, read_options(keywords), name=name, names=keywords.get("names"))
     running = _engine.Running.bootstrap(
         table,
@@ -248,6 +271,13 @@ def _replicate(
     return Search(running, kind_of(data))
 
 
+def _is_true(answer: Any) -> bool:
+    """Return whether a callback said True, be it Python's or numpy's; any other object says nothing."""
+    return answer is True or (
+        type(answer).__module__ == "numpy" and type(answer).__name__ in ("bool", "bool_") and bool(answer)
+    )
+
+
 def _follow(search: Search, progress: Watching, on_interrupt: str) -> Any:
     """Wait for a search; Ctrl-C ends it, and returns what it has or raises."""
     if on_interrupt not in ("return", "raise"):
@@ -257,13 +287,15 @@ def _follow(search: Search, progress: Watching, on_interrupt: str) -> Any:
         search.stop()
         raise InputError(f'progress={progress!r} is none of True, False, "auto" and a function')
     callback = progress if callable(progress) else None
-    shown = bar() if progress is True or (progress == "auto" and is_watched()) else None
+    shown = None
     interrupted = False
     try:
+        if progress is True or (progress == "auto" and is_watched()):
+            shown = bar()
         while not search._done:
             try:
                 for now in search.watch():
-                    if callback is not None and callback(now) is True:
+                    if callback is not None and _is_true(callback(now)):
                         search.stop()
                     if shown is not None:
                         shown.show(now)

@@ -13,6 +13,8 @@ from ._errors import InputError
 from ._frames import frame
 from ._reading import Reading, read_options
 from ._tables import kind_of, make_table, text
+from ._values import values_of
+from ._whole import whole
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -152,10 +154,14 @@ class Network:
         return Network._of(self._inner.fit(self._table(data, reading), number))
 
     def sample(self, rows: int, seed: int = 1, *, kind: str = "pandas") -> Any:
-        """Draw rows; return a frame of pandas, polars or pyarrow (or a dict, if that is not there)."""
-        for given, value in (("rows", rows), ("seed", seed)):
-            if value < 0:
-                raise InputError(f"{given}={value} is negative")
+        """Draw rows; return a frame of "pandas", "polars" or "pyarrow" (a "dict" if that is not there).
+
+        The columns of pandas are Categorical and those of polars Enum, with the states in order.
+        """
+        kinds = ("pandas", "polars", "pyarrow", "dict")
+        if kind not in kinds:
+            raise InputError(f"kind={kind!r} is none of {', '.join(kinds)}")
+        rows, seed = whole("rows", rows), whole("seed", seed)
         drawn = self._inner.sample(rows, seed)
         names = {name: self.states(name) for name, _ in drawn}
         if kind == "pandas":
@@ -172,7 +178,16 @@ class Network:
                     for name, codes in drawn
                 }
                 return pandas.DataFrame(columns)
-        return frame({name: [names[name][code] for code in codes] for name, codes in drawn}, kind)
+        cells = {name: [names[name][code] for code in codes] for name, codes in drawn}
+        if kind == "dict":
+            return cells
+        found = frame(cells, kind)
+        if kind == "polars" and not isinstance(found, dict):
+            import polars
+
+            levels = (polars.col(name).cast(polars.Enum(states)) for name, states in names.items())
+            return found.with_columns(*levels)
+        return found
 
     def query(self, node: str, evidence: Mapping[str, Any] | None = None) -> dict[str, float]:
         """Return the distribution of a node, given the states of others."""
@@ -180,22 +195,42 @@ class Network:
         return dict(self._inner.query(node, known))
 
     def _state(self, node: str, value: Any) -> str:
-        """Return the name of a state; a truth value may be written in any case."""
+        """Return the name of a state; a truth value may be written in any case, 1 also as 1.0."""
         name = text(value)
-        if name in ("True", "False") and not isinstance(value, str):
+        if isinstance(value, str):
+            return name
+        if name in ("True", "False"):
             known = [state for state in self.states(node) if state.lower() == name.lower()]
             return known[0] if len(known) == 1 else name
+        if (integer := name.removesuffix(".0")).removeprefix("-").isdigit():
+            states = self.states(node)
+            known = [state for state in states if state.removesuffix(".0") == integer]
+            return known[0] if len(known) == 1 and name not in states else name
         return name
 
     def predict_proba(self, data: Any, node: str, **reading: Unpack[Reading]) -> Any:
-        """Return the probability of each state of a node in every row, from the other columns."""
-        states, rows = self._inner.predict(self._table(data, reading), node)
-        return frame({state: [row[at] for row in rows] for at, state in enumerate(states)}, kind_of(data))
+        """Return the probability of each state of a node in every row, from the other columns.
 
-    def predict(self, data: Any, node: str, **reading: Unpack[Reading]) -> list[str]:
-        """Return the likeliest state of a node in every row, from the other columns."""
+        The rows have the index of a frame of pandas. Where ``missing="drop-rows"`` leaves rows out, those
+        that are kept have theirs.
+        """
+        table = self._table(data, reading)
+        states, rows = self._inner.predict(table, node)
+        found = frame({state: [row[at] for row in rows] for at, state in enumerate(states)}, kind_of(data))
+        if hasattr(data, "iloc"):
+            found.index = data.index.delete(table.dropped)
+        return found
+
+    def predict(self, data: Any, node: str, **reading: Unpack[Reading]) -> list[Any]:
+        """Return the likeliest state of a node in every row, from the other columns.
+
+        Where the node is a column of numbers or truth values in a frame of pandas or polars or in an
+        array, or was declared with such ``states=``, these are numbers or truth values, so that they can
+        be compared with the column; else they are the states' names.
+        """
         states, rows = self._inner.predict(self._table(data, reading), node)
-        return [states[row.index(max(row))] for row in rows]
+        values = values_of(states, node, data, reading.get("names"), reading.get("states"))
+        return [values[row.index(max(row))] for row in rows]
 
     def compare(self, learned: Any) -> Comparison:
         """Compare this network, as the true one, with a learned one of ours, of pgmpy or networkx."""

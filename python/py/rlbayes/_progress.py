@@ -12,11 +12,19 @@ from ._engine import Progress
 def is_watched() -> bool:
     """Return whether a person sees what is printed: in a terminal or a notebook."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
-    return type(shell).__name__ == "ZMQInteractiveShell" or sys.stderr.isatty()
+    if type(shell).__name__ == "ZMQInteractiveShell":
+        return True
+    try:
+        return sys.stderr.isatty()
+    except (AttributeError, ValueError):
+        # There is none, what stands for it is no file, or it is closed.
+        return False
 
 
-def bar() -> TqdmBar | LineBar:
-    """Return a bar that shows nothing yet."""
+def bar() -> TqdmBar | LineBar | NoBar:
+    """Return a bar that shows nothing yet; nothing ever where there is no place for it."""
+    if sys.stderr is None:
+        return NoBar()
     try:
         with warnings.catch_warnings():
             # tqdm warns where a notebook has no widgets; it then draws with letters.
@@ -93,3 +101,13 @@ class LineBar:
         """Leave it as it is."""
         if self._width:
             print(file=sys.stderr)
+
+
+class NoBar:
+    """Nothing, where programs have no place to print."""
+
+    def show(self, now: Progress) -> None:
+        """Show nothing."""
+
+    def close(self) -> None:
+        """Leave it as it is."""

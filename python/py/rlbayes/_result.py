@@ -60,7 +60,7 @@ class Result:
             "gain": [edge[3] for edge in self.edge_list],
             "support": [None if support is None else support.strength(edge[0], edge[1]) for edge in self.edge_list],
         }
-        return frame(columns, self._kind, floats=("gain", "support"), truths=("directed",))
+        return frame(columns, self._kind, floats=("gain", "support"), truths=("directed",), texts=("from", "to"))
 
     def cpdag(self) -> Cpdag:
         """Return the equivalence class of the network."""

@@ -47,7 +47,7 @@ class Support:
                 columns[name] = [cell == "TRUE" for cell in columns[name]]
             else:
                 columns[name] = [float(cell) for cell in columns[name]]
-        return frame(columns, self._kind, floats=_COLUMNS[2:], truths=("in_best",))
+        return frame(columns, self._kind, floats=_COLUMNS[2:], truths=("in_best",), texts=_COLUMNS[:2])
 
     def strength(self, one: str, other: str) -> float | None:
         """Return the share of replicates that join two variables; none if there is no such variable."""

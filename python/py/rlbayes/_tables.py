@@ -41,18 +41,23 @@ def make_table(
 def _make(data: Any, options: _engine.ReadOptions, name: str, names: Sequence[str] | None) -> _engine.Table:
     if isinstance(data, _engine.Table):
         return data
+    numpy = sys.modules.get("numpy")
+    is_array = numpy is not None and isinstance(data, numpy.ndarray)
+    if names is not None and not is_array:
+        raise InputError(f"names= is for arrays, and this {type(data).__name__} names its columns itself")
     if isinstance(data, (str, os.PathLike)):
         return _engine.Table.read(os.fspath(data), options)
     if _has_no_columns(data):
         raise InputError("the table has no columns")
     if _is_pandas(data):
         return _engine.Table.from_columns(_pandas_columns(data), name, options)
+    if _is_polars(data):
+        data = _without_nulls(data)
     if hasattr(data, "__arrow_c_stream__"):
         return _engine.Table.from_stream(data.__arrow_c_stream__(), name, options)
     if hasattr(data, "collect") and hasattr(data, "lazy"):
         raise InputError("a lazy table has no rows yet: call .collect() first")
-    numpy = sys.modules.get("numpy")
-    if numpy is not None and isinstance(data, numpy.ndarray):
+    if is_array:
         return _engine.Table.from_columns(_array_columns(data, names), name, options)
     if isinstance(data, Mapping):
         return _engine.Table.from_columns(_mapping_columns(data), name, options)
@@ -75,6 +80,19 @@ def _has_no_columns(data: Any) -> bool:
 def _is_pandas(data: Any) -> bool:
     pandas = sys.modules.get("pandas")
     return pandas is not None and isinstance(data, pandas.DataFrame)
+
+
+def _is_polars(data: Any) -> bool:
+    polars = sys.modules.get("polars")
+    return polars is not None and isinstance(data, polars.DataFrame)
+
+
+def _without_nulls(frame: Any) -> Any:
+    """Return a frame of polars whose columns without a type are texts: no other library reads them."""
+    polars = sys.modules["polars"]
+    if polars.Null not in frame.dtypes:
+        return frame
+    return frame.with_columns(polars.col(polars.Null).cast(polars.String))
 
 
 def kind_of(data: Any) -> str:
@@ -104,7 +122,11 @@ def _series(name: str, series: Any) -> Column:
 
     if isinstance(series.dtype, pandas.CategoricalDtype):
         codes = series.cat.codes
-        values = [text(value) for value in series.cat.categories]
+        categories = series.cat.categories
+        if categories.dtype.kind == "f" and (codes < 0).any() and all(value.is_integer() for value in categories):
+            # As in a column of whole numbers with missing cells.
+            categories = categories.astype("int64")
+        values = [text(value) for value in categories]
         kind = str(codes.dtype) if len(values) < 2**31 else "int32"
         return name, kind, codes.to_numpy().tobytes(), values, True
     if str(series.dtype) in _RAW:
@@ -134,19 +156,31 @@ def _mapping_columns(data: Mapping[Any, Any]) -> Iterator[Column]:
         if rows is not None and len(cells) != rows:
             raise InputError(f"the column {str(name)!r} has {len(cells)} rows where the first has {rows}")
         rows = len(cells)
-        pandas = sys.modules.get("pandas")
-        if pandas is not None and isinstance(cells, pandas.Categorical):
+        yield _given(str(name), cells)
+
+
+def _given(name: str, cells: Any) -> Column:
+    pandas = sys.modules.get("pandas")
+    if pandas is not None:
+        if isinstance(cells, (pandas.Index, pandas.api.extensions.ExtensionArray)):
             cells = pandas.Series(cells)
-        if pandas is not None and isinstance(cells, pandas.Series):
-            yield _series(str(name), cells)
-        else:
-            yield _cells(str(name), cells)
+        if isinstance(cells, pandas.Series):
+            return _series(name, cells)
+    polars = sys.modules.get("polars")
+    if polars is not None and isinstance(cells, polars.Series) and isinstance(cells.dtype, polars.Enum):
+        codes = cells.to_physical().cast(polars.Int32).fill_null(-1)
+        return name, "int32", array("i", codes.to_list()).tobytes(), cells.dtype.categories.to_list(), True
+    return _cells(name, cells)
 
 
 def _cells(name: str, cells: Any) -> Column:
+    numpy = sys.modules.get("numpy")
+    if numpy is not None and isinstance(cells, numpy.ma.MaskedArray):
+        # A list has None where a cell is masked; floats have a value for it.
+        cells = cells.filled(numpy.nan) if cells.dtype.kind == "f" else cells.tolist()
     kind = str(getattr(cells, "dtype", ""))
-    if kind in _RAW:
-        return name, kind, cells.tobytes(), None, False
+    if numpy is not None and kind in _RAW:
+        return name, kind, numpy.asarray(cells).tobytes(), None, False
     return _by_value(name, cells.tolist() if hasattr(cells, "tolist") else cells)
 
 
@@ -164,4 +198,4 @@ def _by_value(name: str, cells: Iterable[Any]) -> Column:
 def _is_missing(cell: Any) -> bool:
     if isinstance(cell, float):
         return math.isnan(cell)
-    return cell is None or type(cell).__name__ in ("NAType", "NaTType")
+    return cell is None or type(cell).__name__ in ("NAType", "NaTType", "MaskedConstant")

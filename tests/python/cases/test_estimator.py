@@ -2,6 +2,7 @@
 
 import pickle
 
+import duckdb
 import numpy
 import pandas
 import polars
@@ -100,3 +101,18 @@ def test_seeds_are_taken_as_scikit_learn_takes_them(related):
     with pytest.raises(ValueError, match="return_type"):
         rlbayes.RLBayesSearch(return_type="tree", **QUICK).fit(related)
     assert isinstance(rlbayes.RLBayesSearch(n_jobs=-2, evaluations=2000).fit(related).edges_, pandas.DataFrame)
+
+
+def test_a_relation_of_duckdb_tells_its_names(related):
+    relation = duckdb.from_df(related)
+    fitted = rlbayes.RLBayesSearch(evaluations=2000, n_jobs=1).fit(relation)
+    assert list(fitted.feature_names_in_) == list(related.columns) and fitted.n_features_in_ == 3
+    assert fitted.score(relation) == fitted.score(related)
+    with pytest.raises(ValueError, match="feature names"):
+        fitted.score(duckdb.from_df(related.rename(columns={"day": "night"})))
+
+
+def test_masked_cells_do_not_count_as_values():
+    cells = numpy.ma.array([[0, 0], [1, 1]] * 16, mask=[[False, False]] * 31 + [[True, False]])
+    with pytest.raises(rlbayes.InputError, match="missing"):
+        rlbayes.RLBayesSearch(evaluations=2000, n_jobs=1).fit(cells)

@@ -6,8 +6,10 @@ import re
 import subprocess
 import sys
 
+import numpy
 import pandas
 import polars
+import pyarrow
 import pytest
 from conftest import ALARM, ROOT, command
 
@@ -110,6 +112,11 @@ def test_constraints_hold_and_are_refused_by_name(related):
         ({"evaluations": -1}, ValueError, "evaluations=-1 is negative"),
         ({"max_parents": -1}, ValueError, "max_parents=-1 is negative"),
         ({"seed": -1}, ValueError, "seed=-1 is negative"),
+        ({"seed": 2**64}, ValueError, "seed=18446744073709551616 is too large"),
+        ({"threads": 2**32}, ValueError, "threads=4294967296 is too large"),
+        ({"max_parents": numpy.int64(-1)}, ValueError, "max_parents=-1 is negative"),
+        ({"replicates": 2**32, "evaluations": 100}, ValueError, "replicates=4294967296 is too large"),
+        ({"alpha": "auto"}, ValueError, r"alpha='auto' is no number.*Network\.fit\(\)"),
         ({"replicates": -1, "evaluations": 100}, ValueError, "replicates=-1 is negative"),
         ({"alpha": -1}, ValueError, "alpha=-1"),
         ({"on_interrupt": "ignore"}, ValueError, "on_interrupt"),
@@ -224,3 +231,22 @@ def test_a_hundred_searches_do_not_grow_memory(alarm):
     grown = resident() - before
     print("grown by", grown >> 10, "KiB")
     assert grown < 8 << 20
+
+
+def test_frames_without_edges_have_the_types_of_others():
+    alone = {"a": ["x", "y"] * 20, "b": ["x", "x", "y", "y"] * 10}
+    for of in (pandas.DataFrame, polars.DataFrame, pyarrow.table):
+        some, none = (
+            rlbayes.learn(of(columns), max_parents=most, **QUICK).edges
+            for columns, most in (({**alone, "b": alone["a"]}, 1), (alone, 0))
+        )
+        assert len(some) == 1 and len(none) == 0
+        for name in ("from", "to", "gain", "directed"):
+            if of is pandas.DataFrame:
+                assert none[name].dtype == some[name].dtype
+            else:
+                assert _types(none)[name] == _types(some)[name]
+
+
+def _types(frame):
+    return dict(frame.schema) if isinstance(frame, polars.DataFrame) else {it.name: it.type for it in frame.schema}

@@ -1,6 +1,7 @@
 """Searches that take a while: interrupted, watched, in threads and in other processes."""
 
 import concurrent.futures
+import io
 import logging
 import multiprocessing
 import os
@@ -10,8 +11,9 @@ import sys
 import threading
 import time
 
+import numpy
 import pytest
-from conftest import ALARM
+from conftest import ALARM, ROOT
 
 import rlbayes
 
@@ -76,6 +78,91 @@ def test_ctrl_c_raises_where_that_is_wanted():
     assert line == "raised\n" and spent < 1
 
 
+def raised_after(code: str) -> float:
+    """Send SIGINT while a call is under way; return the seconds until its exception arrives."""
+    program = (
+        "import rlbayes, threading, signal, os, time, warnings\n"
+        "warnings.simplefilter('ignore')\n"
+        f"{code}\n"
+        "sent = []\n"
+        "def interrupt():\n"
+        "    sent.append(time.monotonic())\n"
+        "    os.kill(os.getpid(), signal.SIGINT)\n"
+        "threading.Timer(0.5, interrupt).start()\n"
+        "try: call(); print('returned', flush=True)\n"
+        "except KeyboardInterrupt: print(time.monotonic() - sent[0], flush=True)\n"
+        "os._exit(0)\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False)
+    assert ran.returncode == 0 and ran.stdout.strip() not in ("", "returned"), ran.stdout + ran.stderr
+    return float(ran.stdout)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "network.sample(20_000_000, kind='dict')",
+        "network.fit(table, alpha='auto')",
+    ],
+)
+def test_ctrl_c_ends_calls_of_networks(call):
+    code = (
+        f"network = rlbayes.read({str(ROOT / 'data' / 'networks' / 'alarm.bif')!r})\n"
+        "from rlbayes._tables import make_table\n"
+        "from rlbayes import _engine\n"
+        "read = _engine.ReadOptions(network=network._inner)\n"
+        f"table = make_table(network.sample({10 if 'kind' in call else 3_000_000}), read)\n"
+        f"call = lambda: [{call} for _ in range(50)]"
+    )
+    assert raised_after(code) < 5
+
+
+@pytest.mark.parametrize("call", ["status()", "result()", "stop()", "watch().__next__()"])
+def test_ctrl_c_ends_questions_to_a_coordinator_that_is_silent(call):
+    code = (
+        "import socket\n"
+        "silent = socket.create_server(('127.0.0.1', 0))\n"
+        "cluster = rlbayes.connect(f'http://127.0.0.1:{silent.getsockname()[1]}')\n"
+        f"call = lambda: cluster.{call}"
+    )
+    assert raised_after(code) < 5
+
+
+def test_ctrl_c_ends_the_command_in_the_package_as_the_program(tmp_path):
+    command = [
+        sys.executable,
+        "-m",
+        "rlbayes",
+        "learn",
+        str(ALARM),
+        "--time",
+        "300s",
+        "--prove",
+        "off",
+        "--threads",
+        "1",
+    ]
+    child = subprocess.Popen([*command, "-o", str(tmp_path / "a.bif")], stderr=subprocess.PIPE, text=True)
+    try:
+        time.sleep(2)
+        child.send_signal(signal.SIGINT)
+        said = child.communicate(timeout=60)[1]
+    finally:
+        child.kill()
+    assert child.returncode == 130 and "Traceback" not in said and (tmp_path / "a.bif").exists(), said
+
+
+def test_a_search_that_nobody_can_ask_is_stopped(alarm):
+    threads = len(os.listdir("/proc/self/task"))
+    search = rlbayes.start(alarm, time=300, prove="off", threads=1)
+    assert len(os.listdir("/proc/self/task")) > threads
+    del search
+    deadline = time.monotonic() + 60
+    while len(os.listdir("/proc/self/task")) > threads:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
 def test_an_interrupted_bootstrap_says_what_it_is_based_on(related):
     raised = []
 
@@ -96,6 +183,9 @@ def test_a_callback_stops_and_its_errors_arrive(alarm):
     result = rlbayes.learn(alarm, **{**LONG, "progress": lambda now: now.best_score is not None})
     assert result.stopped_by == "interrupt" and result.network.edges
 
+    result = rlbayes.learn(alarm, **{**LONG, "progress": lambda now: numpy.bool_(now.best_score is not None)})
+    assert result.stopped_by == "interrupt"
+
     def broken(now):
         raise ZeroDivisionError
 
@@ -112,6 +202,24 @@ def test_a_handle_is_watched_and_stopped_from_another_thread(alarm):
             threading.Thread(target=search.stop).start()
     assert len(seen) >= 3 and search.result() is search.result()
     assert search.result().stopped_by == "interrupt" and search.result().score >= seen[-1]
+
+
+def test_several_threads_wait_for_one_handle(alarm):
+    for _ in range(20):
+        search = rlbayes.start(alarm, evaluations=2000, threads=1, prove="off")
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            waiting = [pool.submit(search.result) for _ in range(4)]
+            results = [each.result(60) for each in waiting]
+        assert all(result is results[0] for result in results) and results[0].network.nodes
+        assert list(search.watch()) == []
+
+
+def test_the_error_of_a_search_is_raised_each_time(alarm, tmp_path):
+    (tmp_path / "file").write_text("no folder")
+    search = rlbayes.start(alarm, state=tmp_path / "file", threads=1)
+    for _ in range(2):
+        with pytest.raises(rlbayes.InputError, match="file"):
+            search.result()
 
 
 def test_two_searches_in_two_threads(alarm):
@@ -188,3 +296,12 @@ def test_a_bar_is_shown(alarm, capsys, monkeypatch, has_tqdm):
     assert "replicates" in capsys.readouterr().err
     rlbayes.learn(alarm, **{**SAME, "progress": "auto"})
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(("stderr", "progress"), [(None, "auto"), (None, True), (object(), "auto"), ("closed", "auto")])
+def test_a_search_needs_no_place_to_print(related, monkeypatch, stderr, progress):
+    if stderr == "closed":
+        stderr = io.StringIO()
+        stderr.close()
+    monkeypatch.setattr(sys, "stderr", stderr)
+    assert rlbayes.learn(related, evaluations=2000, threads=1, progress=progress).network.edges

@@ -6,6 +6,7 @@ import subprocess
 
 import numpy
 import pandas
+import polars
 import pytest
 from conftest import ROOT, command
 
@@ -53,6 +54,56 @@ def test_predictions_are_frames_of_the_kind_that_came(alarm):
     assert smooth.predict(rows, "lung") == list(chances.idxmax(axis=1))
     without = smooth.predict(rows.drop(columns=["lung"]), "lung")
     assert without == smooth.predict(rows, "lung")
+
+
+def test_predictions_have_the_index_of_the_rows():
+    asia = network("asia")
+    rows = asia.sample(6, seed=1).set_axis(list("uvwxyz"))
+    assert list(asia.predict_proba(rows, "lung").index) == list("uvwxyz")
+    rows.loc[["v", "y"], ["smoke", "tub"]] = None
+    with pytest.warns(rlbayes.TableWarning):
+        kept = asia.predict_proba(rows, "lung", missing="drop-rows")
+    assert list(kept.index) == list("uwxz")
+    assert kept.equals(asia.predict_proba(rows.dropna(), "lung"))
+
+
+def test_predictions_of_numbers_and_truth_values_are_such():
+    numbers = pandas.DataFrame({"a": ["x", "y"] * 30, "c": [1, 2] * 30, "t": [True, False] * 30})
+    numbers.insert(0, "f", numbers["c"].where(numbers.index > 0))
+    found = rlbayes.learn(numbers.dropna(), evaluations=2000, threads=1, progress=False)
+    smooth = found.network.fit(numbers.dropna(), alpha=1.0)
+    whole = numbers.dropna()
+    for frame in (whole, polars.from_pandas(whole), whole.astype("category"), whole.convert_dtypes()):
+        for column in ("a", "c", "t", "f"):
+            right = frame[column] == smooth.predict(frame, column)
+            assert right.all() and len(right) == 59, (type(frame), column)
+    assert {type(value) for value in smooth.predict(whole, "c")} == {int}
+    assert {type(value) for value in smooth.predict(whole, "t")} == {bool}
+    array = whole[["c", "t"]].to_numpy(dtype="int64")
+    of_array = rlbayes.learn(array, names=["c", "t"], evaluations=2000, threads=1, progress=False).network
+    assert (array[:, 0] == of_array.predict(array, "c", names=["c", "t"])).mean() == 1.0
+    unknown = whole.drop(columns=["c"])
+    assert smooth.predict(unknown, "c")[0] == "2"
+    assert smooth.predict(unknown.astype(str), "c", states={"c": [1, 2], **_states(smooth, "aft")})[0] == 2
+    assert smooth.predict(whole.astype({"c": str}), "c")[0] == "2"
+
+
+def _states(found, names):
+    return {name: found.states(name) for name in names}
+
+
+def test_samples_have_the_states_as_levels():
+    asia = network("asia")
+    states = {name: asia.states(name) for name in asia.nodes}
+    drawn = asia.sample(3, seed=1)
+    assert {name: list(drawn[name].cat.categories) for name in drawn} == states
+    enums = asia.sample(3, seed=1, kind="polars")
+    assert {name: dtype.categories.to_list() for name, dtype in enums.schema.items()} == states
+    assert enums.to_dicts() == drawn.to_dict("records") == asia.sample(3, seed=1, kind="pyarrow").to_pylist()
+    assert asia.sample(3, seed=1, kind="dict") == drawn.astype(str).to_dict("list")
+    for wrong in ({"kind": "spark"}, {"rows": numpy.int64(-1)}, {"seed": 2**64}):
+        with pytest.raises(rlbayes.InputError, match=next(iter(wrong))):
+            asia.sample(**{"rows": 3, **wrong})
 
 
 def test_answers_are_those_of_the_command_line(tmp_path):
@@ -139,7 +190,6 @@ def test_a_large_network_is_shown_as_a_table():
 
 
 def test_a_network_is_made_of_edges_however_they_are_written():
-    import polars
     import pyarrow
 
     chain = rlbayes.Network([("rain", "wet"), ("wet", "slippery")])

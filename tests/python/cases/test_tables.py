@@ -146,6 +146,84 @@ def test_truth_values_from_pandas_match_those_of_a_file(tmp_path):
     assert network.query("b", {"a": True}) == network.query("b", {"a": "TRUE"})
 
 
+def gaps(file) -> tuple[rlbayes.Network, pandas.DataFrame]:
+    """Write integers with gaps to a file; return the network of it, and the file as pandas reads it."""
+    file.write_text("a,b,c\n" + "0,x,3\n1,y,4\n,y,4\n1,y,4\n" * 12)
+    with pytest.warns(rlbayes.TableWarning, match="12 of 48 rows"):
+        network = rlbayes.learn(file, missing="drop-rows", **QUICK).network
+    frame = pandas.read_csv(file)
+    assert frame["a"].dtype == "float64"
+    return network, frame
+
+
+@pytest.mark.filterwarnings("ignore::rlbayes.TableWarning")
+def test_integers_with_gaps_are_those_of_the_file(tmp_path):
+    network, frame = gaps(tmp_path / "gaps.csv")
+    assert network.states("a") == ["0", "1"]
+    array = frame[["a", "c"]].to_numpy()
+    for table in (frame, frame.astype({"a": "float32"}), frame.astype({"a": "category"}), frame.to_dict("series")):
+        assert rlbayes.learn(table, missing="drop-rows", **QUICK).network == network
+    of_array = rlbayes.learn(array, names=["a", "c"], missing="drop-rows", **QUICK).network
+    assert of_array.states("a") == ["0", "1"] and of_array.states("c") == ["3.0", "4.0"]
+    halves = {"a": [0.5, 1.0, float("nan"), 1.0] * 12, "b": ["x", "y"] * 24}
+    assert rlbayes.learn(pandas.DataFrame(halves), missing="drop-rows", **QUICK).network.states("a") == ["0.5", "1.0"]
+
+
+@pytest.mark.filterwarnings("ignore::rlbayes.TableWarning")
+def test_a_network_of_integers_takes_whole_numbers(tmp_path):
+    network, frame = gaps(tmp_path / "gaps.csv")
+    likely = network.log_likelihood(frame, missing="drop-rows")
+    assert network.log_likelihood(frame.dropna()) == likely
+    assert network.log_likelihood(tmp_path / "gaps.csv", missing="drop-rows") == likely
+    assert network.query("b", {"a": 1.0}) == network.query("b", {"a": 1}) == network.query("b", {"a": "1"})
+    assert network.query("b", {"a": numpy.float64(1)}) == network.query("b", {"a": numpy.int8(1)})
+    with pytest.raises(rlbayes.InputError, match=r"no state \"1\.5\""):
+        network.query("b", {"a": 1.5})
+
+
+@pytest.mark.filterwarnings("ignore::rlbayes.TableWarning")
+def test_masked_cells_are_missing():
+    mask = [[False, False]] * 30 + [[True, False], [False, True]]
+    for kind in ("int64", "float64", "int16", "bool", "U1"):
+        cells = numpy.array([[0, 0], [1, 1]] * 16).astype(kind)
+        masked = numpy.ma.array(cells, mask=mask)
+        with pytest.raises(rlbayes.InputError, match="2 cells"):
+            rlbayes.learn(masked, **QUICK)
+        kept = rlbayes.learn(masked, missing="drop-rows", **QUICK).network
+        rows = cells[:30].astype("int64") if kind == "float64" else cells[:30]
+        assert kept == rlbayes.learn(rows, **QUICK).network
+        columns = {"x0": masked[:, 0], "x1": masked[:, 1]}
+        assert rlbayes.learn(columns, missing="drop-rows", **QUICK).network == kept
+        columns["x1"] = list(masked[:, 1].astype(rows.dtype))
+        assert rlbayes.learn(columns, missing="drop-rows", **QUICK).network == kept
+    unmasked = numpy.ma.array(cells)
+    assert rlbayes.learn(unmasked, **QUICK).network == rlbayes.learn(cells, **QUICK).network
+
+
+@pytest.mark.filterwarnings("ignore::rlbayes.TableWarning")
+def test_columns_of_polars_without_a_type_are_empty():
+    columns = {"a": ["x", "y"] * 20, "b": ["0", "1"] * 20}
+    plain = rlbayes.learn(columns, **QUICK).network
+    assert rlbayes.learn(polars.DataFrame({**columns, "none": [None] * 40}), **QUICK).network == plain
+    with pytest.raises(rlbayes.InputError, match="the table has no rows"):
+        rlbayes.learn(polars.DataFrame({"a": [], "b": []}), **QUICK)
+
+
+def test_dicts_hold_any_columns():
+    frame = pandas.DataFrame({"a": [1, 2] * 30, "b": ["p", "q"] * 30})
+    expected = rlbayes.learn(frame, **QUICK).network
+    for column in (pandas.Index(frame["a"]), frame["a"].array, frame["a"].astype("Int64").array, frame["a"].to_numpy()):
+        assert rlbayes.learn({"a": column, "b": frame["b"].array}, **QUICK).network == expected
+    enum = polars.Series(["x", "y"] * 30, dtype=polars.Enum(["z", "y", "x"]))
+    assert rlbayes.learn({"a": enum, "b": frame["b"]}, **QUICK).network.states("a") == ["z", "y", "x"]
+
+
+@pytest.mark.parametrize("of", [dict, pandas.DataFrame, polars.DataFrame, pyarrow.table])
+def test_names_are_for_arrays(of):
+    with pytest.raises(rlbayes.InputError, match="names= is for arrays"):
+        rlbayes.learn(of({"a": [0, 1], "b": [0, 1]}), names=["c", "d"], **QUICK)
+
+
 def test_missing_cells_and_many_numbers_are_refused_in_the_words_of_the_command_line():
     with pytest.raises(rlbayes.InputError, match="missing"):
         rlbayes.learn({"a": [1, None] * 9, "b": [0, 1] * 9}, **QUICK)

@@ -21,6 +21,8 @@ pub struct LoadReport {
     pub rows_kept: usize,
     /// Rows left out for a missing cell.
     pub rows_dropped: usize,
+    /// Which rows these are, from 0.
+    pub dropped: Vec<usize>,
     /// The columns in the file's order.
     pub columns: Vec<ColumnReport>,
     /// What a person should look at, a sentence each.
@@ -131,6 +133,7 @@ impl LoadReport {
             rows_read: rows,
             rows_kept: rows,
             rows_dropped: 0,
+            dropped: Vec::new(),
             columns: Vec::new(),
             warnings: Vec::new(),
         }

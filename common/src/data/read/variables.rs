@@ -126,7 +126,12 @@ impl Plan {
             }
             mark_missing(study, &column.cells, planned, &mut self.dropped);
         }
-        let dropped = self.dropped.iter().filter(|&&dropped| dropped).count();
+        let rows = self.dropped.iter().enumerate();
+        self.report.dropped = rows
+            .filter(|&(_, &is_out)| is_out)
+            .map(|(row, _)| row)
+            .collect();
+        let dropped = self.report.dropped.len();
         self.report.rows_dropped = dropped;
         self.report.rows_kept = self.raw.rows - dropped;
         by_column.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
@@ -485,7 +490,12 @@ fn declared_state(variable: &Variable, text: &[u8], decimal: DecimalMark) -> Opt
         .and_then(|cuts| Some(cuts.interval(decimal.number(text)?)));
     let by_name = || variable.state_index(std::str::from_utf8(text).ok()?);
     let by_truth = || truth_state(variable, text);
-    u8::try_from(by_number.or_else(by_name).or_else(by_truth)?).ok()
+    let by_integer = || integer_state(variable, text);
+    let state = by_number
+        .or_else(by_name)
+        .or_else(by_truth)
+        .or_else(by_integer);
+    u8::try_from(state?).ok()
 }
 
 /// Returns the state that is the same truth value: pandas reads `TRUE` from a text file and says `True`.
@@ -494,6 +504,21 @@ fn truth_state(variable: &Variable, text: &[u8]) -> Option<usize> {
     let same = |state: &String| state.as_bytes().eq_ignore_ascii_case(text);
     let found = is_truth.then(|| variable.states().iter().position(same))?;
     found.filter(|_| variable.states().iter().filter(|it| same(it)).count() == 1)
+}
+
+/// Returns the state that is the same integer: pandas says `1.0` for `1` where cells are missing.
+fn integer_state(variable: &Variable, text: &[u8]) -> Option<usize> {
+    let integer = integer(text)?;
+    let same = |state: &String| self::integer(state.as_bytes()) == Some(integer);
+    let found = variable.states().iter().position(same)?;
+    (variable.states().iter().filter(|it| same(it)).count() == 1).then_some(found)
+}
+
+/// Returns the integer of a text such as `1` or `1.0`, as it is written without the point.
+fn integer(text: &[u8]) -> Option<&[u8]> {
+    let whole = text.strip_suffix(b".0").unwrap_or(text);
+    let digits = whole.strip_prefix(b"-").unwrap_or(whole);
+    (!digits.is_empty() && digits.iter().all(u8::is_ascii_digit)).then_some(whole)
 }
 
 /// Counts the missing cells of a declared column: a marker that is declared is a state.

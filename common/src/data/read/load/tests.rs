@@ -141,6 +141,44 @@ fn truth_values_are_the_declared_ones_in_any_case() {
 }
 
 #[test]
+fn integers_are_the_declared_ones_with_and_without_a_point() {
+    let declared = |states: &[&str]| {
+        let states = states.iter().map(|&state| state.to_owned()).collect();
+        let variable = Variable::in_order("a".to_owned(), states).unwrap();
+        let other = Variable::in_order("b".to_owned(), vec!["x".into(), "y".into()]).unwrap();
+        LoadOptions {
+            schema: Some(Schema::new(vec![variable, other]).unwrap().into()),
+            ..LoadOptions::default()
+        }
+    };
+    let with_point: &[u8] = b"a,b\n1.0,x\n-2.0,y\n1.0,y\n";
+    let (table, _) = parse_table(with_point, &declared(&["1", "-2"])).unwrap();
+    assert_eq!(table.column(NodeIdx::new(0)), [0, 1, 0]);
+    let without: &[u8] = b"a,b\n1,x\n-2,y\n1,y\n";
+    let (table, _) = parse_table(without, &declared(&["-2.0", "1.0"])).unwrap();
+    assert_eq!(table.column(NodeIdx::new(0)), [1, 0, 1]);
+    for states in [&["2", "-2"][..], &["01", "-2"], &["1.00", "-2"]] {
+        assert!(
+            parse_table(with_point, &declared(states)).is_err(),
+            "{states:?}"
+        );
+    }
+    let (table, _) = parse_table(without, &declared(&["1", "1.0", "-2"])).unwrap();
+    assert_eq!(table.column(NodeIdx::new(0)), [0, 2, 0]);
+}
+
+#[test]
+fn the_report_says_which_rows_were_dropped() {
+    let options = LoadOptions {
+        missing: MissingPolicy::DropRows,
+        ..LoadOptions::default()
+    };
+    let text: &[u8] = b"a,b\n0,x\n,y\n1,y\n0,NA\n1,x\n";
+    let (_, report) = parse_table(text, &options).unwrap();
+    assert_eq!((report.rows_dropped, report.dropped), (2, vec![1, 3]));
+}
+
+#[test]
 fn bad_files_with_options_have_their_sentence() {
     let schema = |file: &str| {
         let path = at_root("tests/fixtures/bad").join(file);
