@@ -2,6 +2,7 @@
 //! how many answers it may leave unread. A call that is refused here is never decoded.
 
 use crate::access::{Access, Role, Roles, of_certificate};
+use crate::answers::{Answers, Long, LongAnswer};
 use crate::budget::{Budget, Hold, Payer};
 use crate::connections::Place;
 use crate::peer::Peer;
@@ -27,10 +28,6 @@ const FREE_BYTES: usize = 32 << 10;
 /// their handler has limits of its own.
 const MESSAGE: Duration = Duration::from_secs(30);
 const PROGRESS: Duration = Duration::from_secs(10);
-/// Answers that are sent in many messages and not read to their end yet.
-const MAX_ANSWERS: usize = 256;
-/// How long such an answer may take.
-const ANSWER: Duration = Duration::from_secs(300);
 /// Bytes of the states of lockstep chains that are on their way in.
 const MAX_UPLOAD_BYTES: usize = 256 << 20;
 
@@ -121,7 +118,7 @@ pub(crate) struct Admission {
     members: Arc<Budget>,
     messages: Arc<Budget>,
     uploads: Arc<Budget>,
-    answers: Arc<Budget>,
+    answers: Answers,
 }
 
 impl Admission {
@@ -132,7 +129,7 @@ impl Admission {
             members: Budget::new(bytes / 2),
             messages: Budget::new(bytes / 2),
             uploads: Budget::new(MAX_UPLOAD_BYTES),
-            answers: Budget::new(MAX_ANSWERS),
+            answers: Answers::default(),
         }
     }
 
@@ -214,8 +211,10 @@ enum Call {
     /// An answer to a worker in many messages.
     Fetch,
     Status,
-    /// The status or the result, in many messages.
+    /// The status, again and again.
     Watch,
+    /// The result, in many messages.
+    Result,
     Stop,
 }
 
@@ -227,7 +226,8 @@ impl Call {
         match path.strip_prefix("/rlbayes.v1.Coordinator/") {
             Some("Stop") => Self::Stop,
             Some("Status") => Self::Status,
-            Some("Watch" | "Result") => Self::Watch,
+            Some("Watch") => Self::Watch,
+            Some("Result") => Self::Result,
             Some("StoreChain") => Self::Upload,
             Some("FetchData" | "FetchChain") => Self::Fetch,
             Some(_) => Self::Work,
@@ -239,8 +239,23 @@ impl Call {
         match self {
             Self::Health | Self::Reflection => None,
             Self::Work | Self::Upload | Self::Fetch => Some(Role::Work),
-            Self::Status | Self::Watch => Some(Role::Read),
+            Self::Status | Self::Watch | Self::Result => Some(Role::Read),
             Self::Stop => Some(Role::Admin),
+        }
+    }
+
+    /// Returns what its answer is, if that is a long one.
+    fn long_answer(self) -> Option<Long> {
+        match self {
+            Self::Fetch => Some(Long::Fetch),
+            Self::Watch => Some(Long::Watch),
+            Self::Result => Some(Long::Result),
+            Self::Health
+            | Self::Reflection
+            | Self::Work
+            | Self::Upload
+            | Self::Status
+            | Self::Stop => None,
         }
     }
 }
@@ -299,19 +314,14 @@ where
             Ok(caller) => caller,
             Err(status) => return refused(status),
         };
-        let mut unread = None;
-        if matches!(call, Call::Fetch | Call::Watch) {
-            let mut answer = self
-                .admission
-                .answers
-                .hold(Payer::Peer(caller.peer.clone()));
-            if !answer.grow(1) {
-                return refused(Status::resource_exhausted(
-                    "too many answers are being sent; try again",
-                ));
-            }
-            unread = Some(answer);
-        }
+        let by_peer = Payer::Peer(caller.peer.clone());
+        let long = match call.long_answer() {
+            Some(what) => match self.admission.answers.begin(what, by_peer) {
+                Ok(hold) => Some((what, hold)),
+                Err(status) => return refused(status),
+            },
+            None => None,
+        };
         let holds = Arc::clone(&caller.holds);
         let place = caller.place.as_ref().map(Place::downgrade);
         request.extensions_mut().insert(caller);
@@ -327,28 +337,11 @@ where
             let answered = answer.await;
             // Until now the handler may have had what was read.
             drop(holds);
-            let Some(unread) = unread else {
+            let Some((what, hold)) = long else {
                 return answered;
             };
-            let unread = Arc::new(unread);
-            if call == Call::Fetch
-                && let Some(place) = place
-            {
-                let unread = Arc::downgrade(&unread);
-                tokio::spawn(async move {
-                    tokio::time::sleep(ANSWER).await;
-                    if unread.strong_count() > 0 {
-                        place.close();
-                    }
-                });
-            }
             answered.map(|response| {
-                response.map(|body| {
-                    Body::new(Unread {
-                        body,
-                        _hold: unread,
-                    })
-                })
+                response.map(|body| Body::new(LongAnswer::new(what, body, hold, place)))
             })
         })
     }
@@ -435,35 +428,103 @@ impl HttpBody for Metered {
     }
 }
 
-/// An answer that counts as unread until it is dropped.
-struct Unread {
-    body: Body,
-    _hold: Arc<Hold>,
-}
-
-impl HttpBody for Unread {
-    type Data = Bytes;
-    type Error = Status;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
-        Pin::new(&mut self.body).poll_frame(context)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::answers::LONG;
+    use crate::connections::{Connections, Limits};
+    use std::convert::Infallible;
+
+    /// Answers every call with a body that goes on for ever.
+    #[derive(Clone)]
+    struct Endless;
+
+    /// A body that always has to be waited for.
+    struct Waits;
+
+    impl HttpBody for Waits {
+        type Data = Bytes;
+        type Error = Status;
+
+        fn poll_frame(
+            self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+        ) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
+            Poll::Pending
+        }
+    }
+
+    impl Service<Request<Body>> for Endless {
+        type Response = Response<Body>;
+        type Error = Infallible;
+        type Future = std::future::Ready<Result<Response<Body>, Infallible>>;
+
+        fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+            Poll::Ready(Ok(()))
+        }
+
+        fn call(&mut self, _: Request<Body>) -> Self::Future {
+            std::future::ready(Ok(Response::new(Body::new(Waits))))
+        }
+    }
+
+    fn connection(last: u8) -> Place {
+        let connections = Connections::new(Limits::of(8));
+        connections.enter(Some([10, 0, 0, last].into()))
+    }
+
+    fn admission() -> Admission {
+        Admission::new(Access::default(), 16 << 20)
+    }
+
+    /// Makes a call; none if it was refused.
+    async fn called(admission: &Admission, name: &str, place: &Place) -> Option<Response<Body>> {
+        let mut request = Request::new(Body::empty());
+        *request.uri_mut() = format!("/rlbayes.v1.Coordinator/{name}").parse().unwrap();
+        request.extensions_mut().insert(place.clone());
+        let response = admission.layer(Endless).call(request).await.unwrap();
+        let refused = response.headers().contains_key("grpc-status");
+        (!refused).then_some(response)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_long_answer_that_is_not_read_in_time_ends_its_connection() {
+        for name in ["FetchData", "FetchChain", "Result"] {
+            let (slow, quick) = (connection(1), connection(1));
+            let admission = admission();
+            let unread = called(&admission, name, &slow).await.unwrap();
+            drop(called(&admission, name, &quick).await.unwrap());
+            tokio::time::sleep(LONG - Duration::from_secs(1)).await;
+            assert!(!slow.is_closed(), "{name}");
+            tokio::time::sleep(Duration::from_secs(2)).await;
+            assert!(slow.is_closed() && !quick.is_closed(), "{name}");
+            drop(unread);
+        }
+    }
+
+    #[tokio::test]
+    async fn watchers_keep_neither_workers_nor_readers_of_the_result_out() {
+        let admission = admission();
+        let mut watchers = Vec::new();
+        for last in 1..40 {
+            let place = connection(last);
+            let before = watchers.len();
+            while let Some(watcher) = called(&admission, "Watch", &place).await {
+                watchers.push(watcher);
+            }
+            assert!(watchers.len() - before <= 32, "one peer may be so many");
+        }
+        assert_eq!(watchers.len(), 128);
+        // Neither those of others, nor those at the same address.
+        for place in [connection(99), connection(1)] {
+            for name in ["FetchData", "FetchChain", "Result", "Join", "Status"] {
+                assert!(called(&admission, name, &place).await.is_some(), "{name}");
+            }
+            assert!(called(&admission, "Watch", &place).await.is_none());
+        }
+        drop(watchers);
+        assert!(called(&admission, "Watch", &connection(1)).await.is_some());
+    }
 
     #[test]
     fn every_call_of_the_service_has_its_role() {
