@@ -583,6 +583,8 @@ fn numbers_of(progress: &Progress) -> impl Iterator<Item = (&'static str, Option
         incarnations: _,
         retired: _,
         seeds_sent,
+        exchanges,
+        refused_rows,
         limits: [evaluations_limit, iterations_limit],
         stopped_by,
     } = progress;
@@ -606,6 +608,8 @@ fn numbers_of(progress: &Progress) -> impl Iterator<Item = (&'static str, Option
         ),
         ("round", Some(round.0)),
         ("seeds_sent", Some(*seeds_sent)),
+        ("exchanges", Some(*exchanges)),
+        ("refused_rows", Some(*refused_rows)),
         ("evaluations_limit", *evaluations_limit),
         ("iterations_limit", *iterations_limit),
         ("stopped_by", reason.map(|at| at as u64)),
@@ -634,6 +638,9 @@ fn progress_of(numbers: &BTreeMap<String, u64>) -> Progress {
         incarnations: Vec::new(),
         retired: Vec::new(),
         seeds_sent: zero("seeds_sent"),
+        // Earlier versions did not store these.
+        exchanges: zero("exchanges"),
+        refused_rows: zero("refused_rows"),
         limits: [number("evaluations_limit"), number("iterations_limit")],
         stopped_by: number("stopped_by")
             .and_then(|at| StoppedBy::ALL.get(usize::try_from(at).ok()?).copied()),

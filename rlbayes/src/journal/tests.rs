@@ -80,6 +80,8 @@ fn batch() -> Batch {
             ],
             retired: vec![(ChainId(2), Incarnation(5)), (ChainId(2), Incarnation(3))],
             seeds_sent: 8,
+            exchanges: 11,
+            refused_rows: 12,
             limits: [Some(12), None],
             stopped_by: Some(StoppedBy::Target),
         }),
