@@ -2,7 +2,7 @@
 //! how many answers it may leave unread. A call that is refused here is never decoded.
 
 use crate::access::{Access, Role, Roles, of_certificate};
-use crate::answers::{Answers, Long, LongAnswer};
+use crate::answers::{Answers, Long, LongAnswer, To};
 use crate::budget::{Budget, Hold, Payer};
 use crate::connections::Place;
 use crate::peer::Peer;
@@ -258,6 +258,15 @@ impl Call {
             | Self::Stop => None,
         }
     }
+
+    /// Returns whom its answer is for, if that is one message.
+    fn whole_answer(self) -> Option<To> {
+        match self {
+            Self::Work | Self::Upload => Some(To::Worker),
+            Self::Status | Self::Stop => Some(To::Reader),
+            Self::Health | Self::Reflection | Self::Fetch | Self::Watch | Self::Result => None,
+        }
+    }
 }
 
 fn no_room() -> Status {
@@ -315,8 +324,13 @@ where
             Err(status) => return refused(status),
         };
         let by_peer = Payer::Peer(caller.peer.clone());
+        let payer = match (call, caller.member()) {
+            (Call::Work | Call::Upload, Some((member, _))) => Payer::Member(member),
+            _ => by_peer.clone(),
+        };
+        let answers = self.admission.answers.clone();
         let long = match call.long_answer() {
-            Some(what) => match self.admission.answers.begin(what, by_peer) {
+            Some(what) => match answers.begin(what, by_peer) {
                 Ok(hold) => Some((what, hold)),
                 Err(status) => return refused(status),
             },
@@ -337,6 +351,12 @@ where
             let answered = answer.await;
             // Until now the handler may have had what was read.
             drop(holds);
+            if let Some(to) = call.whole_answer() {
+                return match answered {
+                    Ok(response) => Ok(answers.whole(response, to, payer, place).await),
+                    Err(error) => Err(error),
+                };
+            }
             let Some((what, hold)) = long else {
                 return answered;
             };
@@ -431,7 +451,7 @@ impl HttpBody for Metered {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::answers::LONG;
+    use crate::answers::{LONG, WHOLE};
     use crate::connections::{Connections, Limits};
     use std::convert::Infallible;
 
@@ -479,10 +499,24 @@ mod tests {
 
     /// Makes a call; none if it was refused.
     async fn called(admission: &Admission, name: &str, place: &Place) -> Option<Response<Body>> {
+        called_of(Endless, admission, name, place).await
+    }
+
+    async fn called_of<S>(
+        service: S,
+        admission: &Admission,
+        name: &str,
+        place: &Place,
+    ) -> Option<Response<Body>>
+    where
+        S: Service<Request<Body>, Response = Response<Body>, Error = Infallible>,
+        S: Clone + Send + 'static,
+        S::Future: Send,
+    {
         let mut request = Request::new(Body::empty());
         *request.uri_mut() = format!("/rlbayes.v1.Coordinator/{name}").parse().unwrap();
         request.extensions_mut().insert(place.clone());
-        let response = admission.layer(Endless).call(request).await.unwrap();
+        let response = admission.layer(service).call(request).await.unwrap();
         let refused = response.headers().contains_key("grpc-status");
         (!refused).then_some(response)
     }
@@ -517,13 +551,92 @@ mod tests {
         assert_eq!(watchers.len(), 128);
         // Neither those of others, nor those at the same address.
         for place in [connection(99), connection(1)] {
-            for name in ["FetchData", "FetchChain", "Result", "Join", "Status"] {
+            for name in ["FetchData", "FetchChain", "Result"] {
                 assert!(called(&admission, name, &place).await.is_some(), "{name}");
             }
             assert!(called(&admission, "Watch", &place).await.is_none());
         }
         drop(watchers);
         assert!(called(&admission, "Watch", &connection(1)).await.is_some());
+    }
+
+    /// Answers every call with as many bytes.
+    #[derive(Clone)]
+    struct Large(usize);
+
+    /// A body with some bytes.
+    struct Once(Option<Bytes>);
+
+    impl HttpBody for Once {
+        type Data = Bytes;
+        type Error = Status;
+
+        fn poll_frame(
+            mut self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+        ) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
+            Poll::Ready(self.0.take().map(|bytes| Ok(Frame::data(bytes))))
+        }
+    }
+
+    impl Service<Request<Body>> for Large {
+        type Response = Response<Body>;
+        type Error = Infallible;
+        type Future = std::future::Ready<Result<Response<Body>, Infallible>>;
+
+        fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+            Poll::Ready(Ok(()))
+        }
+
+        fn call(&mut self, _: Request<Body>) -> Self::Future {
+            let body = Body::new(Once(Some(vec![1; self.0].into())));
+            std::future::ready(Ok(Response::new(body)))
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn answers_that_nobody_reads_are_bounded_by_their_bytes() {
+        const BYTES: usize = 1 << 20;
+        let admission = admission();
+        let status = |last| {
+            let place = connection(last);
+            let admission = &admission;
+            async move {
+                called_of(Large(BYTES), admission, "Status", &place)
+                    .await
+                    .map(|it| (it, place))
+            }
+        };
+        let mut unread = Vec::new();
+        for last in 1..9 {
+            let before = unread.len();
+            while let Some(answer) = status(last).await {
+                unread.push(answer);
+            }
+            assert!(unread.len() - before <= 16, "of one peer");
+        }
+        assert_eq!(unread.len(), 32);
+        // Workers have room of their own, and what is short is answered.
+        let place = connection(1);
+        for (name, bytes) in [("Exchange", BYTES), ("Join", BYTES), ("Status", 1000)] {
+            assert!(
+                called_of(Large(bytes), &admission, name, &place)
+                    .await
+                    .is_some(),
+                "{name}"
+            );
+        }
+        // Bytes count until the connection has written them, not only until it has taken them.
+        let (answer, _) = unread.pop().unwrap();
+        let mut body = answer.into_body();
+        let taken = std::future::poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await;
+        drop(body);
+        assert!(status(99).await.is_none());
+        assert_eq!(taken.unwrap().unwrap().into_data().unwrap().len(), BYTES);
+        assert!(status(99).await.is_some());
+        tokio::time::sleep(WHOLE + Duration::from_secs(1)).await;
+        assert!(unread.iter().all(|(_, place)| place.is_closed()));
+        assert!(!place.is_closed());
     }
 
     #[test]

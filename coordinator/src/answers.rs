@@ -1,17 +1,20 @@
-//! Answers that are on their way: how many long ones there may be, what short ones may take, and how
-//! long they may stay unread. Those to workers, to watchers and to readers of the result have room of
-//! their own: none of them can keep the others out.
+//! Answers that are on their way: how many long ones there may be, how many bytes those may take that
+//! are whole, and how long they may stay unread. Those to members, to other workers, to watchers and
+//! to readers have room of their own: none of them can keep the others out.
 
 use crate::budget::{Budget, Hold, Payer};
 use crate::connections::WeakPlace;
 use bytes::Bytes;
 use http_body::{Body as HttpBody, Frame, SizeHint};
+use std::collections::VecDeque;
+use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tonic::Status;
 use tonic::body::Body;
+use tonic::codegen::http::Response;
 
 /// Tables and states that are sent to workers at a time, half of them to one peer.
 const MAX_FETCHES: usize = 256;
@@ -23,6 +26,13 @@ const MAX_RESULTS: usize = 64;
 const RESULTS_OF_PEER: usize = 16;
 /// How long a table, a state or a result may take to be read. `watch` has a time limit for each status.
 pub(crate) const LONG: Duration = Duration::from_secs(300);
+/// What answers in one message may take, to members, to other workers and to readers; one of these may
+/// have half of it.
+const WHOLE_BYTES: usize = 32 << 20;
+/// Bytes of such an answer that do not count: whoever asks for little always gets it.
+const FREE_BYTES: usize = 8 << 10;
+/// How long one that counts may stay unread.
+pub(crate) const WHOLE: Duration = Duration::from_secs(60);
 
 /// An answer in many messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +49,16 @@ pub(crate) struct Answers {
     fetches: Arc<Budget>,
     watchers: Arc<Budget>,
     results: Arc<Budget>,
+    to_members: Arc<Budget>,
+    to_workers: Arc<Budget>,
+    to_readers: Arc<Budget>,
+}
+
+/// Whom an answer in one message is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum To {
+    Worker,
+    Reader,
 }
 
 impl Default for Answers {
@@ -47,6 +67,9 @@ impl Default for Answers {
             fetches: Budget::new(MAX_FETCHES),
             watchers: Budget::with_share(MAX_WATCHERS, WATCHERS_OF_PEER),
             results: Budget::with_share(MAX_RESULTS, RESULTS_OF_PEER),
+            to_members: Budget::new(WHOLE_BYTES),
+            to_workers: Budget::new(WHOLE_BYTES),
+            to_readers: Budget::new(WHOLE_BYTES),
         }
     }
 }
@@ -68,6 +91,86 @@ impl Answers {
                 "too many answers are being sent; try again",
             )),
         }
+    }
+}
+
+impl Answers {
+    /// Encodes an answer in one message, so that its bytes are known. They take room until they are
+    /// written to the connection, which ends if that takes too long.
+    pub(crate) async fn whole(
+        &self,
+        response: Response<Body>,
+        to: To,
+        payer: Payer,
+        place: Option<WeakPlace>,
+    ) -> Response<Body> {
+        let (head, mut body) = response.into_parts();
+        let mut parts = VecDeque::new();
+        let mut bytes = 0;
+        while let Some(part) = poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await {
+            match part {
+                Ok(part) => {
+                    bytes += part.data_ref().map_or(0, Bytes::len);
+                    parts.push_back(part);
+                }
+                Err(status) => return status.into_http(),
+            }
+        }
+        if bytes > FREE_BYTES {
+            let budget = match (&payer, to) {
+                (Payer::Member(_), _) => &self.to_members,
+                (Payer::Peer(_), To::Worker) => &self.to_workers,
+                (Payer::Peer(_), To::Reader) => &self.to_readers,
+            };
+            let mut hold = budget.hold(payer);
+            if !hold.grow(bytes) {
+                let full = "too many answers wait to be read; try again";
+                return Status::resource_exhausted(full).into_http();
+            }
+            let hold = Arc::new(hold);
+            close_late(&hold, WHOLE, place);
+            for part in &mut parts {
+                if let Some(bytes) = part.data_mut() {
+                    let counted = Counted {
+                        bytes: std::mem::take(bytes),
+                        _hold: Arc::clone(&hold),
+                    };
+                    *bytes = Bytes::from_owner(counted);
+                }
+            }
+        }
+        Response::from_parts(head, Body::new(WholeAnswer(parts)))
+    }
+}
+
+/// Bytes that take room wherever they wait, also in the queue of a connection.
+struct Counted {
+    bytes: Bytes,
+    _hold: Arc<Hold>,
+}
+
+impl AsRef<[u8]> for Counted {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+/// An answer that is encoded.
+struct WholeAnswer(VecDeque<Frame<Bytes>>);
+
+impl HttpBody for WholeAnswer {
+    type Data = Bytes;
+    type Error = Status;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
+        Poll::Ready(self.0.pop_front().map(Ok))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.0.is_empty()
     }
 }
 
