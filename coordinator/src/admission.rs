@@ -2,6 +2,7 @@
 //! how many answers it may leave unread. A call that is refused here is never decoded.
 
 use crate::access::{Access, Role, Roles, of_certificate};
+use crate::answers::{Answers, Long, LongAnswer, To};
 use crate::budget::{Budget, Hold, Payer};
 use crate::connections::Place;
 use crate::peer::Peer;
@@ -27,10 +28,6 @@ const FREE_BYTES: usize = 32 << 10;
 /// their handler has limits of its own.
 const MESSAGE: Duration = Duration::from_secs(30);
 const PROGRESS: Duration = Duration::from_secs(10);
-/// Answers that are sent in many messages and not read to their end yet.
-const MAX_ANSWERS: usize = 256;
-/// How long such an answer may take.
-const ANSWER: Duration = Duration::from_secs(300);
 /// Bytes of the states of lockstep chains that are on their way in.
 const MAX_UPLOAD_BYTES: usize = 256 << 20;
 
@@ -121,7 +118,7 @@ pub(crate) struct Admission {
     members: Arc<Budget>,
     messages: Arc<Budget>,
     uploads: Arc<Budget>,
-    answers: Arc<Budget>,
+    answers: Answers,
 }
 
 impl Admission {
@@ -132,7 +129,7 @@ impl Admission {
             members: Budget::new(bytes / 2),
             messages: Budget::new(bytes / 2),
             uploads: Budget::new(MAX_UPLOAD_BYTES),
-            answers: Budget::new(MAX_ANSWERS),
+            answers: Answers::default(),
         }
     }
 
@@ -214,8 +211,10 @@ enum Call {
     /// An answer to a worker in many messages.
     Fetch,
     Status,
-    /// The status or the result, in many messages.
+    /// The status, again and again.
     Watch,
+    /// The result, in many messages.
+    Result,
     Stop,
 }
 
@@ -227,7 +226,8 @@ impl Call {
         match path.strip_prefix("/rlbayes.v1.Coordinator/") {
             Some("Stop") => Self::Stop,
             Some("Status") => Self::Status,
-            Some("Watch" | "Result") => Self::Watch,
+            Some("Watch") => Self::Watch,
+            Some("Result") => Self::Result,
             Some("StoreChain") => Self::Upload,
             Some("FetchData" | "FetchChain") => Self::Fetch,
             Some(_) => Self::Work,
@@ -239,8 +239,32 @@ impl Call {
         match self {
             Self::Health | Self::Reflection => None,
             Self::Work | Self::Upload | Self::Fetch => Some(Role::Work),
-            Self::Status | Self::Watch => Some(Role::Read),
+            Self::Status | Self::Watch | Self::Result => Some(Role::Read),
             Self::Stop => Some(Role::Admin),
+        }
+    }
+
+    /// Returns what its answer is, if that is a long one.
+    fn long_answer(self) -> Option<Long> {
+        match self {
+            Self::Fetch => Some(Long::Fetch),
+            Self::Watch => Some(Long::Watch),
+            Self::Result => Some(Long::Result),
+            Self::Health
+            | Self::Reflection
+            | Self::Work
+            | Self::Upload
+            | Self::Status
+            | Self::Stop => None,
+        }
+    }
+
+    /// Returns whom its answer is for, if that is one message.
+    fn whole_answer(self) -> Option<To> {
+        match self {
+            Self::Work | Self::Upload => Some(To::Worker),
+            Self::Status | Self::Stop => Some(To::Reader),
+            Self::Health | Self::Reflection | Self::Fetch | Self::Watch | Self::Result => None,
         }
     }
 }
@@ -299,19 +323,19 @@ where
             Ok(caller) => caller,
             Err(status) => return refused(status),
         };
-        let mut unread = None;
-        if matches!(call, Call::Fetch | Call::Watch) {
-            let mut answer = self
-                .admission
-                .answers
-                .hold(Payer::Peer(caller.peer.clone()));
-            if !answer.grow(1) {
-                return refused(Status::resource_exhausted(
-                    "too many answers are being sent; try again",
-                ));
-            }
-            unread = Some(answer);
-        }
+        let by_peer = Payer::Peer(caller.peer.clone());
+        let payer = match (call, caller.member()) {
+            (Call::Work | Call::Upload, Some((member, _))) => Payer::Member(member),
+            _ => by_peer.clone(),
+        };
+        let answers = self.admission.answers.clone();
+        let long = match call.long_answer() {
+            Some(what) => match answers.begin(what, by_peer) {
+                Ok(hold) => Some((what, hold)),
+                Err(status) => return refused(status),
+            },
+            None => None,
+        };
         let holds = Arc::clone(&caller.holds);
         let place = caller.place.as_ref().map(Place::downgrade);
         request.extensions_mut().insert(caller);
@@ -327,28 +351,17 @@ where
             let answered = answer.await;
             // Until now the handler may have had what was read.
             drop(holds);
-            let Some(unread) = unread else {
+            if let Some(to) = call.whole_answer() {
+                return match answered {
+                    Ok(response) => Ok(answers.whole(response, to, payer, place).await),
+                    Err(error) => Err(error),
+                };
+            }
+            let Some((what, hold)) = long else {
                 return answered;
             };
-            let unread = Arc::new(unread);
-            if call == Call::Fetch
-                && let Some(place) = place
-            {
-                let unread = Arc::downgrade(&unread);
-                tokio::spawn(async move {
-                    tokio::time::sleep(ANSWER).await;
-                    if unread.strong_count() > 0 {
-                        place.close();
-                    }
-                });
-            }
             answered.map(|response| {
-                response.map(|body| {
-                    Body::new(Unread {
-                        body,
-                        _hold: unread,
-                    })
-                })
+                response.map(|body| Body::new(LongAnswer::new(what, body, hold, place)))
             })
         })
     }
@@ -435,35 +448,196 @@ impl HttpBody for Metered {
     }
 }
 
-/// An answer that counts as unread until it is dropped.
-struct Unread {
-    body: Body,
-    _hold: Arc<Hold>,
-}
-
-impl HttpBody for Unread {
-    type Data = Bytes;
-    type Error = Status;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
-        Pin::new(&mut self.body).poll_frame(context)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::answers::{LONG, WHOLE};
+    use crate::connections::{Connections, Limits};
+    use std::convert::Infallible;
+
+    /// Answers every call with a body that goes on for ever.
+    #[derive(Clone)]
+    struct Endless;
+
+    /// A body that always has to be waited for.
+    struct Waits;
+
+    impl HttpBody for Waits {
+        type Data = Bytes;
+        type Error = Status;
+
+        fn poll_frame(
+            self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+        ) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
+            Poll::Pending
+        }
+    }
+
+    impl Service<Request<Body>> for Endless {
+        type Response = Response<Body>;
+        type Error = Infallible;
+        type Future = std::future::Ready<Result<Response<Body>, Infallible>>;
+
+        fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+            Poll::Ready(Ok(()))
+        }
+
+        fn call(&mut self, _: Request<Body>) -> Self::Future {
+            std::future::ready(Ok(Response::new(Body::new(Waits))))
+        }
+    }
+
+    fn connection(last: u8) -> Place {
+        let connections = Connections::new(Limits::of(8));
+        connections.enter(Some([10, 0, 0, last].into()))
+    }
+
+    fn admission() -> Admission {
+        Admission::new(Access::default(), 16 << 20)
+    }
+
+    /// Makes a call; none if it was refused.
+    async fn called(admission: &Admission, name: &str, place: &Place) -> Option<Response<Body>> {
+        called_of(Endless, admission, name, place).await
+    }
+
+    async fn called_of<S>(
+        service: S,
+        admission: &Admission,
+        name: &str,
+        place: &Place,
+    ) -> Option<Response<Body>>
+    where
+        S: Service<Request<Body>, Response = Response<Body>, Error = Infallible>,
+        S: Clone + Send + 'static,
+        S::Future: Send,
+    {
+        let mut request = Request::new(Body::empty());
+        *request.uri_mut() = format!("/rlbayes.v1.Coordinator/{name}").parse().unwrap();
+        request.extensions_mut().insert(place.clone());
+        let response = admission.layer(service).call(request).await.unwrap();
+        let refused = response.headers().contains_key("grpc-status");
+        (!refused).then_some(response)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_long_answer_that_is_not_read_in_time_ends_its_connection() {
+        for name in ["FetchData", "FetchChain", "Result"] {
+            let (slow, quick) = (connection(1), connection(1));
+            let admission = admission();
+            let unread = called(&admission, name, &slow).await.unwrap();
+            drop(called(&admission, name, &quick).await.unwrap());
+            tokio::time::sleep(LONG - Duration::from_secs(1)).await;
+            assert!(!slow.is_closed(), "{name}");
+            tokio::time::sleep(Duration::from_secs(2)).await;
+            assert!(slow.is_closed() && !quick.is_closed(), "{name}");
+            drop(unread);
+        }
+    }
+
+    #[tokio::test]
+    async fn watchers_keep_neither_workers_nor_readers_of_the_result_out() {
+        let admission = admission();
+        let mut watchers = Vec::new();
+        for last in 1..40 {
+            let place = connection(last);
+            let before = watchers.len();
+            while let Some(watcher) = called(&admission, "Watch", &place).await {
+                watchers.push(watcher);
+            }
+            assert!(watchers.len() - before <= 32, "one peer may be so many");
+        }
+        assert_eq!(watchers.len(), 128);
+        // Neither those of others, nor those at the same address.
+        for place in [connection(99), connection(1)] {
+            for name in ["FetchData", "FetchChain", "Result"] {
+                assert!(called(&admission, name, &place).await.is_some(), "{name}");
+            }
+            assert!(called(&admission, "Watch", &place).await.is_none());
+        }
+        drop(watchers);
+        assert!(called(&admission, "Watch", &connection(1)).await.is_some());
+    }
+
+    /// Answers every call with as many bytes.
+    #[derive(Clone)]
+    struct Large(usize);
+
+    /// A body with some bytes.
+    struct Once(Option<Bytes>);
+
+    impl HttpBody for Once {
+        type Data = Bytes;
+        type Error = Status;
+
+        fn poll_frame(
+            mut self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+        ) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
+            Poll::Ready(self.0.take().map(|bytes| Ok(Frame::data(bytes))))
+        }
+    }
+
+    impl Service<Request<Body>> for Large {
+        type Response = Response<Body>;
+        type Error = Infallible;
+        type Future = std::future::Ready<Result<Response<Body>, Infallible>>;
+
+        fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+            Poll::Ready(Ok(()))
+        }
+
+        fn call(&mut self, _: Request<Body>) -> Self::Future {
+            let body = Body::new(Once(Some(vec![1; self.0].into())));
+            std::future::ready(Ok(Response::new(body)))
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn answers_that_nobody_reads_are_bounded_by_their_bytes() {
+        const BYTES: usize = 1 << 20;
+        let admission = admission();
+        let status = |last| {
+            let place = connection(last);
+            let admission = &admission;
+            async move {
+                called_of(Large(BYTES), admission, "Status", &place)
+                    .await
+                    .map(|it| (it, place))
+            }
+        };
+        let mut unread = Vec::new();
+        for last in 1..9 {
+            let before = unread.len();
+            while let Some(answer) = status(last).await {
+                unread.push(answer);
+            }
+            assert!(unread.len() - before <= 16, "of one peer");
+        }
+        assert_eq!(unread.len(), 32);
+        // Workers have room of their own, and what is short is answered.
+        let place = connection(1);
+        for (name, bytes) in [("Exchange", BYTES), ("Join", BYTES), ("Status", 1000)] {
+            assert!(
+                called_of(Large(bytes), &admission, name, &place)
+                    .await
+                    .is_some(),
+                "{name}"
+            );
+        }
+        // Bytes count until the connection has written them, not only until it has taken them.
+        let (answer, _) = unread.pop().unwrap();
+        let mut body = answer.into_body();
+        let taken = std::future::poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await;
+        drop(body);
+        assert!(status(99).await.is_none());
+        assert_eq!(taken.unwrap().unwrap().into_data().unwrap().len(), BYTES);
+        assert!(status(99).await.is_some());
+        tokio::time::sleep(WHOLE + Duration::from_secs(1)).await;
+        assert!(unread.iter().all(|(_, place)| place.is_closed()));
+        assert!(!place.is_closed());
+    }
 
     #[test]
     fn every_call_of_the_service_has_its_role() {

@@ -42,9 +42,15 @@ impl Budget {
     /// Makes a budget; one payer may have half of it.
     #[must_use]
     pub(crate) fn new(most: usize) -> Arc<Self> {
+        Self::with_share(most, most / 2)
+    }
+
+    /// Makes a budget with a share of which one payer may have no more.
+    #[must_use]
+    pub(crate) fn with_share(most: usize, share: usize) -> Arc<Self> {
         Arc::new(Self {
             most,
-            share: most / 2,
+            share,
             held: Mutex::default(),
         })
     }

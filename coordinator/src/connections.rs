@@ -3,6 +3,7 @@
 //! all and for each address, and go first; those of the most crowded address go before others. So
 //! nobody can keep a worker out by holding connections.
 
+use crate::peer::known_by;
 use rlbayes_common::ids::{Incarnation, WorkerId};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -89,6 +90,7 @@ impl Connections {
     /// Gives a new connection a place, and closes others if it has to.
     #[must_use]
     pub fn enter(self: &Arc<Self>, address: Option<IpAddr>) -> Place {
+        let address = address.map(known_by);
         let mut open = lock(&self.open);
         let number = open.next_number();
         let shared = Arc::new(Shared {
@@ -177,7 +179,7 @@ impl Shared {
 }
 
 impl Place {
-    /// Returns the address of the other end, if it has one.
+    /// Returns the address that the other end is known by, if it has one.
     #[must_use]
     pub fn address(&self) -> Option<IpAddr> {
         self.0.shared.address
@@ -299,6 +301,18 @@ mod tests {
         let many: Vec<Place> = (10..250).map(|last| table.enter(address(last))).collect();
         assert_eq!(table.count(), (16, 0), "a quarter");
         assert!(!many.last().unwrap().is_closed());
+    }
+
+    #[test]
+    fn a_machine_with_many_addresses_has_the_places_of_one() {
+        let table = table(64);
+        let at = |text: String| Some(text.parse().unwrap());
+        let alone = table.enter(at("2001:db8::1".to_owned()));
+        let crowd: Vec<Place> = (0..500)
+            .map(|last| table.enter(at(format!("2001:db8:0:7::{last:x}"))))
+            .collect();
+        assert_eq!(table.count(), (9, 0));
+        assert!(!alone.is_closed() && crowd[0].is_closed());
     }
 
     #[test]

@@ -17,6 +17,7 @@ use rlbayes_common::search::StoppedBy;
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 use thiserror::Error;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -70,6 +71,7 @@ pub enum AskError {
 #[derive(Clone, Debug)]
 pub struct Handle {
     requests: mpsc::Sender<Request>,
+    refused_rows: Arc<AtomicU64>,
 }
 
 impl Handle {
@@ -126,6 +128,11 @@ impl Handle {
         self.ask(|reply| Request::Stop(reason, reply)).await?
     }
 
+    /// Counts rows that were refused.
+    pub(crate) fn count_refused(&self, rows: u32) {
+        self.refused_rows.fetch_add(u64::from(rows), Relaxed);
+    }
+
     async fn ask<T>(
         &self,
         request: impl FnOnce(oneshot::Sender<T>) -> Request,
@@ -172,6 +179,8 @@ pub struct EventLoop<'a> {
     writing: Blocking,
     observer: &'a mut dyn Observer,
     requests: mpsc::Receiver<Request>,
+    /// As whoever checks rows has counted them.
+    refused_rows: Arc<AtomicU64>,
     publish: watch::Sender<Published>,
     begun: Instant,
     waiting: Vec<Waiting>,
@@ -191,6 +200,8 @@ pub struct EventLoop<'a> {
 struct Figures {
     counters: ChainCounters,
     seeds_sent: u64,
+    exchanges: u64,
+    refused_rows: u64,
     elapsed: Duration,
 }
 
@@ -199,14 +210,16 @@ impl Figures {
         Self {
             counters: state.counters(),
             seeds_sent: state.seed_counts().0,
+            exchanges: state.exchanges(),
+            refused_rows: state.refused_rows(),
             elapsed: state.elapsed(now),
         }
     }
 
-    /// Returns whether they tell of more work: time goes by without it.
+    /// Returns whether they tell of more work: time goes by without it, workers exchange without it,
+    /// and what is refused is none.
     fn tell_more_than(self, stored: Self) -> bool {
-        let elapsed = stored.elapsed;
-        Self { elapsed, ..self } != stored
+        (self.counters, self.seeds_sent) != (stored.counters, stored.seeds_sent)
     }
 }
 
@@ -264,12 +277,18 @@ impl<'a> EventLoop<'a> {
         };
         let (publish, published) = watch::channel(first);
         let stored = Figures::of(&state, Duration::ZERO);
+        let refused_rows = Arc::new(AtomicU64::new(state.refused_rows()));
+        let handle = Handle {
+            requests: sender,
+            refused_rows: Arc::clone(&refused_rows),
+        };
         let event_loop = Self {
             state,
             journal,
             writing,
             observer,
             requests,
+            refused_rows,
             publish,
             begun: Instant::now(),
             waiting: Vec::new(),
@@ -281,7 +300,7 @@ impl<'a> EventLoop<'a> {
             diversity: (Duration::ZERO, diversity),
             cleared_at: Duration::ZERO,
         };
-        (event_loop, Handle { requests: sender }, published)
+        (event_loop, handle, published)
     }
 
     /// Runs until `shutdown` resolves, or until what `until` says.
@@ -337,6 +356,10 @@ impl<'a> EventLoop<'a> {
         let now = self.now();
         let mut due = Vec::with_capacity(requests.len());
         let mut commands = self.apply(now, Event::Tick);
+        let refused = self.refused_rows.load(Relaxed);
+        if refused != self.state.refused_rows() {
+            commands.extend(self.apply(now, Event::RefusedRows(refused)));
+        }
         for request in requests {
             match request {
                 Request::Join(hello, reply) => {

@@ -6,6 +6,7 @@
 
 pub mod access;
 mod admission;
+mod answers;
 pub mod blocking;
 mod budget;
 pub mod connections;

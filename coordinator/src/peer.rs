@@ -19,19 +19,25 @@ impl Peer {
     /// Returns the peer at an address.
     #[must_use]
     pub fn at(address: IpAddr) -> Self {
-        Self::Address(match address.to_canonical() {
-            IpAddr::V6(address) => {
-                let [a, b, c, d, ..] = address.segments();
-                IpAddr::V6(Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0))
-            }
-            address @ IpAddr::V4(_) => address,
-        })
+        Self::Address(known_by(address))
     }
 
     /// Returns the peer of a connection that has no address, as in tests.
     #[must_use]
     pub fn unknown() -> Self {
         Self::Address(IpAddr::V4(Ipv4Addr::UNSPECIFIED))
+    }
+}
+
+/// Returns what a machine is known by: its address, or of the sixth version of IP its network.
+#[must_use]
+pub(crate) fn known_by(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => {
+            let [a, b, c, d, ..] = address.segments();
+            IpAddr::V6(Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0))
+        }
+        address @ IpAddr::V4(_) => address,
     }
 }
 

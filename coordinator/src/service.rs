@@ -152,7 +152,7 @@ impl Service {
     pub fn status_now(&self) -> v1::StatusReply {
         let shared = &self.shared;
         let published = shared.published.borrow().clone();
-        status::to_wire(&shared.about, &published, shared.validator.refused_rows())
+        status::to_wire(&shared.about, &published)
     }
 
     /// Returns what is told whenever the status changes.
@@ -476,7 +476,7 @@ impl Service {
         // Those that were refused were noted at once, but for repetitions.
         let noted = checked.values().filter(|row| row.is_err()).count();
         let repeated = wrong.saturating_sub(u32::try_from(noted).unwrap_or(u32::MAX));
-        self.shared.validator.count_refused(repeated);
+        self.shared.handle.count_refused(repeated);
         let standing = &self.shared.standing;
         standing.note(&caller.peer, sender, accepted, repeated);
         for reason in &refused {
@@ -518,7 +518,7 @@ impl Shared {
         };
         self.may_score(sender)?;
         if entry.insert(check()).is_err() {
-            self.validator.count_refused(1);
+            self.handle.count_refused(1);
             self.standing.note(&sender.peer, sender.worker, 0, 1);
         }
         Ok(())

@@ -28,7 +28,7 @@ pub struct About {
 
 /// Writes the status as a message.
 #[must_use]
-pub fn to_wire(about: &About, published: &Published, refused_rows: u64) -> v1::StatusReply {
+pub fn to_wire(about: &About, published: &Published) -> v1::StatusReply {
     let view = &published.view;
     let by_regions = about.search.spec.goes_by_regions(about.search.nodes);
     v1::StatusReply {
@@ -54,7 +54,7 @@ pub fn to_wire(about: &About, published: &Published, refused_rows: u64) -> v1::S
         seeds_entered: view.counters.seeds.entered,
         seeds_made_current: view.counters.seeds.made_current,
         exchanges: view.exchanges,
-        refused_rows,
+        refused_rows: view.refused_rows,
         stopped_by: view.stopped_by.map_or("", StoppedBy::as_str).to_owned(),
         seconds_left: view.time_left.map(|left| left.as_secs_f64()),
         evaluations_left: view.evaluations_left,

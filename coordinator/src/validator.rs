@@ -9,7 +9,6 @@ use rlbayes_common::search::{Evaluator, Problem};
 use rlbayes_proto::convert::{WireError, dag_from_wire, row_digest};
 use rlbayes_proto::v1;
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use thiserror::Error;
 
@@ -58,7 +57,6 @@ pub struct Validator {
     problem: Arc<Problem>,
     evaluator: Mutex<Evaluator>,
     known: Mutex<Known>,
-    refused_rows: AtomicU64,
 }
 
 /// Rows that were checked: the younger generation, and the one before it.
@@ -83,7 +81,6 @@ impl Validator {
             problem,
             evaluator: Mutex::new(evaluator),
             known: Mutex::default(),
-            refused_rows: AtomicU64::new(0),
         }
     }
 
@@ -143,17 +140,6 @@ impl Validator {
             score: found,
         };
         Ok(lock(&self.known).remember(digest, row))
-    }
-
-    /// Counts rows that were refused.
-    pub fn count_refused(&self, rows: u32) {
-        self.refused_rows.fetch_add(u64::from(rows), Relaxed);
-    }
-
-    /// Returns how many rows were refused.
-    #[must_use]
-    pub fn refused_rows(&self) -> u64 {
-        self.refused_rows.load(Relaxed)
     }
 }
 
@@ -257,14 +243,13 @@ mod tests {
     }
 
     #[test]
-    fn known_rows_and_the_status_do_not_wait_while_another_row_is_scored() {
+    fn known_rows_do_not_wait_while_another_row_is_scored() {
         let validator = validator();
         let right = row(&validator, &[(0, 1), (1, 2)]);
         check(&validator, &right).unwrap();
         let _scoring = lock(&validator.evaluator);
-        // If these needed the evaluator they would deadlock here.
+        // If it needed the evaluator it would deadlock here.
         assert!(check(&validator, &right).is_ok());
-        assert_eq!(validator.refused_rows(), 0);
     }
 
     #[test]

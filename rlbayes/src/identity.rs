@@ -62,6 +62,13 @@ pub enum Difference {
     },
 }
 
+impl Difference {
+    /// Returns whether a newer version of the program has stored the search.
+    pub(crate) fn is_newer(&self) -> bool {
+        matches!(self, Self::Format { stored: Some(stored) } if *stored > FORMAT)
+    }
+}
+
 /// Returns how stored settings differ from those at hand, if they do.
 #[must_use]
 pub fn difference(stored: &[(String, String)], now: &[(String, String)]) -> Option<Difference> {
@@ -120,7 +127,7 @@ impl std::fmt::Display for Difference {
         match self {
             Self::Format {
                 stored: Some(stored),
-            } if *stored > FORMAT => write!(
+            } if self.is_newer() => write!(
                 f,
                 "holds a search that a newer version of rlbayes has written (format {stored}, this \
                  program knows {FORMAT}), which alone can continue it"

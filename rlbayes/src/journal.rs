@@ -5,6 +5,8 @@
 //!
 //! After a failed write the database is closed; the next write opens it again.
 
+mod file_format;
+
 use crate::bootstrap::Replicate;
 use crate::coordination::{Progress, Record, Stored};
 use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition};
@@ -107,6 +109,11 @@ pub enum JournalError {
         "the journal was written by a newer version of RLBayes (its format is {0}, this version reads {FORMAT})"
     )]
     Newer(u64),
+    /// A newer program wrote it, with a database that writes its file in another way.
+    #[error(
+        "the journal was written by a newer version of RLBayes (the format of its file is {0}, this version reads {newest})", newest = file_format::NEWEST
+    )]
+    NewerFile(u8),
     /// Another process uses it.
     #[error("the journal is in use by another process")]
     InUse,
@@ -124,11 +131,12 @@ impl JournalError {
         match self {
             Self::Entry(error) => !error.is_other_version(),
             Self::Damaged => true,
-            Self::InUse | Self::Newer(_) => false,
+            Self::InUse | Self::Newer(_) | Self::NewerFile(_) => false,
             Self::Database(error) => match error {
                 redb::Error::Io(error) => matches!(error.kind(), InvalidData | UnexpectedEof),
                 redb::Error::DatabaseAlreadyOpen
                 | redb::Error::DatabaseClosed
+                | redb::Error::UpgradeRequired(_)
                 | redb::Error::PreviousIo => false,
                 _ => true,
             },
@@ -172,8 +180,11 @@ impl Journal {
     /// Opens a journal or makes a new one.
     ///
     /// # Errors
-    /// If the file is not a journal, is damaged, or another process has it open.
+    /// If the file is not a journal, is damaged or of a newer format, or another process has it open.
     pub fn open(path: &Path) -> Result<Self, JournalError> {
+        if let Some(format) = file_format::newer(path) {
+            return Err(JournalError::NewerFile(format));
+        }
         let path = path.to_owned();
         Self::watched(move |has_gone_back| {
             let file = open_private(&path).map_err(redb::StorageError::from)?;
@@ -572,6 +583,8 @@ fn numbers_of(progress: &Progress) -> impl Iterator<Item = (&'static str, Option
         incarnations: _,
         retired: _,
         seeds_sent,
+        exchanges,
+        refused_rows,
         limits: [evaluations_limit, iterations_limit],
         stopped_by,
     } = progress;
@@ -595,6 +608,8 @@ fn numbers_of(progress: &Progress) -> impl Iterator<Item = (&'static str, Option
         ),
         ("round", Some(round.0)),
         ("seeds_sent", Some(*seeds_sent)),
+        ("exchanges", Some(*exchanges)),
+        ("refused_rows", Some(*refused_rows)),
         ("evaluations_limit", *evaluations_limit),
         ("iterations_limit", *iterations_limit),
         ("stopped_by", reason.map(|at| at as u64)),
@@ -623,6 +638,9 @@ fn progress_of(numbers: &BTreeMap<String, u64>) -> Progress {
         incarnations: Vec::new(),
         retired: Vec::new(),
         seeds_sent: zero("seeds_sent"),
+        // Earlier versions did not store these.
+        exchanges: zero("exchanges"),
+        refused_rows: zero("refused_rows"),
         limits: [number("evaluations_limit"), number("iterations_limit")],
         stopped_by: number("stopped_by")
             .and_then(|at| StoppedBy::ALL.get(usize::try_from(at).ok()?).copied()),

@@ -147,7 +147,17 @@ pub fn open_search(
     let settings = request.settings();
     let nodes = request.table().data().nodes();
     let own = folder.join(request.id().to_string());
-    let mut others = other_searches(folder, &own, &settings);
+    let mut others = Vec::new();
+    for (path, difference) in other_searches(folder, &own, &settings) {
+        // It may be this very search, which this program cannot read.
+        if difference.is_newer() && !own.join(JOURNAL).exists() {
+            return Err(StateFolderError::AnotherSearch {
+                folder: path,
+                difference,
+            });
+        }
+        others.push(difference);
+    }
     if folder.join(JOURNAL).exists() && !own.join(JOURNAL).exists() {
         let opened = open_file(folder, &settings, nodes, request.keying(), &mut warn);
         match opened {
@@ -197,15 +207,23 @@ pub fn open_search(
     })
 }
 
-/// Returns how the searches in the folders of a folder differ from one, by their notes.
-fn other_searches(folder: &Path, own: &Path, settings: &[(String, String)]) -> Vec<Difference> {
+/// Returns the folders in a folder that hold other searches, and how these differ from one, by their
+/// notes.
+fn other_searches(
+    folder: &Path,
+    own: &Path,
+    settings: &[(String, String)],
+) -> Vec<(PathBuf, Difference)> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut folders: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
     folders.sort();
+    folders.retain(|path| path != own && path.join(JOURNAL).exists());
     folders
-        .iter()
-        .filter(|path| *path != own && path.join(JOURNAL).exists())
-        .filter_map(|path| difference(&search_note::read(path)?, settings))
+        .into_iter()
+        .filter_map(|path| {
+            let difference = difference(&search_note::read(&path)?, settings)?;
+            Some((path, difference))
+        })
         .collect()
 }
 
@@ -417,6 +435,32 @@ mod tests {
         for request in [&first, &seed, &table] {
             assert!(open_quietly(folder.path(), request).stored.is_some());
         }
+    }
+
+    #[test]
+    fn no_search_is_begun_beside_one_of_a_newer_version() {
+        let folder = tempfile::tempdir().unwrap();
+        let (first, second) = (request(1, "a,b"), request(2, "a,b"));
+        drop(open_quietly(folder.path(), &first));
+        let newer = folder.path().join("0123");
+        fs::create_dir(&newer).unwrap();
+        fs::write(newer.join(JOURNAL), "what a later version writes").unwrap();
+        let mut settings = second.settings();
+        for (name, value) in &mut settings {
+            if name == crate::identity::FORMAT_ENTRY {
+                *value = (crate::identity::FORMAT + 1).to_string();
+            }
+        }
+        search_note::write(&newer, &settings).unwrap();
+        let refused = open_search(folder.path(), &second, |_| {}).unwrap_err();
+        let message = refused.to_string();
+        assert!(
+            message.contains("0123 holds a search that a newer version"),
+            "{message}"
+        );
+        assert!(!folder.path().join(second.id().to_string()).exists());
+        // One that is there already is resumed.
+        assert!(open_quietly(folder.path(), &first).stored.is_some());
     }
 
     #[test]

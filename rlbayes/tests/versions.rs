@@ -122,7 +122,9 @@ fn progress() -> Progress {
         incarnations: vec![(ChainId(1), Incarnation(9), done(11))],
         retired: vec![(ChainId(1), Incarnation(8))],
         seeds_sent: 3,
-        // Not kept by the first fixtures.
+        // These are not kept by the first fixtures.
+        exchanges: 0,
+        refused_rows: 0,
         limits: [None, None],
         stopped_by: Some(StoppedBy::Evaluations),
     }

@@ -67,7 +67,7 @@ pub(crate) async fn coordinator(
     spawn_local(async move {
         loop {
             let view = Arc::clone(&views.borrow_and_update().view);
-            let figures = Outcome::Shown(Figures::of_view(&view));
+            let figures = Outcome::Shown(Box::new(Figures::of_view(&view)));
             shown_to.history().note("a view", figures);
             if view.stopped_by.is_some() {
                 shown_to.shown_stop();
@@ -281,7 +281,7 @@ pub(crate) async fn person(
         let asked = history.ask("a status");
         if let Ok(status) = client.status(request).await {
             let figures = Figures::of_status(status.get_ref());
-            asked.answered(Outcome::Shown(figures));
+            asked.answered(Outcome::Shown(Box::new(figures)));
         }
     }
 }

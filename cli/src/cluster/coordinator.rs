@@ -175,6 +175,8 @@ resumes.";
 
 /// How long a caller may take to prove who it is.
 const HANDSHAKE: Duration = Duration::from_secs(10);
+/// How long writing the result may take at the end.
+const LAST_FILES: Duration = Duration::from_secs(60);
 
 /// Runs the command.
 pub(crate) fn coordinator(args: &CoordinatorArgs) -> Result<(), Failure> {
@@ -406,8 +408,11 @@ pub(crate) fn coordinator(args: &CoordinatorArgs) -> Result<(), Failure> {
             }
         };
         let _ = tokio::time::timeout(Duration::from_secs(2), closing).await;
-        let written = tokio::time::timeout(Duration::from_secs(60), written).await;
-        let not_fitted = written.ok().and_then(Result::ok).flatten();
+        let written = match tokio::time::timeout(LAST_FILES, written).await {
+            Ok(Ok(written)) => written,
+            Ok(Err(error)) => Err(error.to_string()),
+            Err(_) => Err(format!("it took longer than {}", show_time(LAST_FILES))),
+        };
         let _ = tokio::time::timeout(Duration::from_secs(10), proving).await;
         match ended.state.stopped_by() {
             Some(reason) if ended.state.is_finished() => {
@@ -421,10 +426,13 @@ pub(crate) fn coordinator(args: &CoordinatorArgs) -> Result<(), Failure> {
                     messages.warn(path, words(&error));
                 }
                 messages.line(&format!("finished: {best}, {}", reason.in_words()));
-                match not_fitted {
-                    None => Ok(()),
-                    Some(why) => Err(Failure::input(format!(
+                match written {
+                    Ok(None) => Ok(()),
+                    Ok(Some(why)) => Err(Failure::input(format!(
                         "the network has no probabilities, only its structure was written: {why}"
+                    ))),
+                    Err(why) => Err(Failure::input(format!(
+                        "the result could not be written: {why}"
                     ))),
                 }
             }

@@ -3,7 +3,7 @@
 
 use crate::failure::Failure;
 use crate::target::words;
-use std::fs::File;
+use rlbayes_common::files::open_private;
 use std::io;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
@@ -34,12 +34,7 @@ pub(super) fn end(state: &Path) {
 
 /// Changes the date and no content: this works on a full disk too.
 fn touch(path: &Path) -> io::Result<()> {
-    let file = File::options()
-        .create(true)
-        .truncate(false)
-        .write(true)
-        .open(path)?;
-    file.set_modified(SystemTime::now())
+    open_private(path)?.set_modified(SystemTime::now())
 }
 
 /// Returns the time since the last heartbeat of the worker with this state folder.
@@ -70,6 +65,8 @@ pub(super) fn age(state: &Path) -> Result<Duration, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs::File;
+    use std::os::unix::fs::PermissionsExt;
 
     #[test]
     fn a_fresh_sign_is_life_and_an_old_one_is_not() {
@@ -78,6 +75,8 @@ mod tests {
         let path = folder.path().join(NAME);
         touch(&path).unwrap();
         assert!(age(folder.path()).unwrap() < LIMIT);
+        let mode = std::fs::metadata(&path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "as all that is in the folder");
         let file = File::options().write(true).open(&path).unwrap();
         file.set_modified(SystemTime::now() - 2 * LIMIT).unwrap();
         let message = age(folder.path()).unwrap_err().to_string();

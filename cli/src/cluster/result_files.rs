@@ -24,13 +24,20 @@ pub(super) struct ResultWriter {
 }
 
 impl ResultWriter {
-    /// Writes whenever the best improves, until the event loop has ended; then once more. Returns why
-    /// the last network has no probabilities, if it has none.
-    pub(super) async fn run(self, mut published: watch::Receiver<Published>) -> Option<String> {
+    /// Writes whenever the best improves, until the event loop has ended; then once more, and again if
+    /// that was refused. Returns why the last network has no probabilities, if it has none.
+    ///
+    /// # Errors
+    /// If what was found in the end could not be written.
+    pub(super) async fn run(
+        self,
+        mut published: watch::Receiver<Published>,
+    ) -> Result<Option<String>, String> {
         let writer = Arc::new(self);
         let mut written = None;
         let mut refused: Option<String> = None;
         let mut not_fitted: Option<String> = None;
+        let mut is_last_try = false;
         loop {
             let ended = published.changed().await.is_err();
             let view = Arc::clone(&published.borrow_and_update().view);
@@ -65,8 +72,11 @@ impl ResultWriter {
                     }
                 }
             }
-            if ended {
-                return not_fitted;
+            match (ended, &refused) {
+                (true, None) => return Ok(not_fitted),
+                (true, Some(why)) if is_last_try => return Err(why.clone()),
+                (true, Some(_)) => is_last_try = true,
+                (false, _) => {}
             }
             if !is_over || refused.is_some() {
                 tokio::time::sleep(EVERY).await;

@@ -243,6 +243,25 @@ fn a_coordinator_that_is_interrupted_exits_with_130_and_the_same_command_resumes
 }
 
 #[test]
+fn a_coordinator_that_cannot_write_its_last_files_does_not_exit_with_0() {
+    let flags = ["--time", "4s", "--when-done", "exit"];
+    let mut cluster = start_cluster("asia_n1000_s1.csv.gz", &flags);
+    let worker = cluster.worker("worker");
+    let out = cluster.path("out");
+    wait_until("a first result is written", SOON, || {
+        out.join("asia_n1000_s1.json").exists()
+    });
+    fs::rename(&out, cluster.path("earlier")).unwrap();
+    fs::write(&out, "a file is in the way").unwrap();
+    let ran = cluster.coordinator_end();
+    worker.wait(SOON).ok();
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(ran.stderr.contains("finished:"), "{ran:?}");
+    let told = "the result could not be written";
+    assert!(ran.stderr.contains(told), "{ran:?}");
+}
+
+#[test]
 fn other_flags_on_the_same_state_are_another_search_and_both_are_kept() {
     let flags = ["--time", "500ms", "--when-done", "exit"];
     let mut cluster = start_cluster("asia_n1000_s1.csv.gz", &flags);

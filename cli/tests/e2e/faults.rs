@@ -788,7 +788,7 @@ fn an_exchange_that_comes_twice_late_or_out_of_order_counts_once() {
     let mut peer = Peer::join(&cluster.url(), 7);
     let request = peer.request(vec![report(0, 2, vec![rows[2].clone()], 300)]);
     peer.send(request).unwrap();
-    let again = cluster.wait_for("it was taken", |status| status.exchanges == 1);
+    let again = cluster.wait_for("it was taken", |status| status.exchanges == 10);
     assert_eq!(
         again.evaluations, before.evaluations,
         "nothing counts twice"

@@ -58,7 +58,7 @@ impl Eyes {
         self.repeat(move || {
             let asked = history.ask(by);
             if let Some(figures) = look().filter(|figures| figures.count() > 0) {
-                asked.answered(Outcome::Shown(figures));
+                asked.answered(Outcome::Shown(Box::new(figures)));
                 seen.fetch_add(1, Relaxed);
             }
         });

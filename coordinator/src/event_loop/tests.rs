@@ -177,7 +177,10 @@ fn what_is_acknowledged_and_shown_is_counted_after_a_kill() {
                 let shown = published.borrow().view.counters.evaluations;
                 assert_eq!(shown, evaluations, "who was answered sees it");
             }
-            Arc::clone(&published.borrow().view)
+            handle.count_refused(3);
+            let mut published = published.clone();
+            let counted = |it: &Published| (it.view.exchanges, it.view.refused_rows) == (3, 3);
+            Arc::clone(&published.wait_for(counted).await.unwrap().view)
         };
         // The loop is dropped in the middle, as by a kill: it stores nothing any more.
         tokio::select! {
@@ -189,6 +192,7 @@ fn what_is_acknowledged_and_shown_is_counted_after_a_kill() {
     let loaded = journal.load(&[], 2, Keying::ByClass).unwrap().unwrap();
     let state = State::recovered(plan(), loaded.stored.unwrap());
     assert_eq!(state.counters(), shown.counters);
+    assert_eq!((state.exchanges(), state.refused_rows()), (3, 3));
     let elapsed = state.elapsed(Duration::ZERO);
     assert!(
         elapsed >= shown.elapsed,

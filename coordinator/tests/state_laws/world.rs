@@ -430,9 +430,11 @@ impl World {
                 self.acknowledge(work, &reports, None);
                 Content::Left
             }
-            Event::Tick | Event::CpuTime(_) | Event::Row(_) | Event::Stop(_) => {
-                panic!("no worker sends {event:?}")
-            }
+            Event::Tick
+            | Event::CpuTime(_)
+            | Event::RefusedRows(_)
+            | Event::Row(_)
+            | Event::Stop(_) => panic!("no worker sends {event:?}"),
         }
     }
 

@@ -19,6 +19,8 @@ pub enum Event {
     /// This much processor time was spent, earlier runs included; only a process that runs all chains
     /// itself can tell.
     CpuTime(Duration),
+    /// So many rows from workers were refused in all, earlier runs included.
+    RefusedRows(u64),
     /// A network that no chain need have found, with its score: the prover's.
     Row(EliteRow),
     /// The search is to end.

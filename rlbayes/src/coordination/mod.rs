@@ -97,6 +97,10 @@ pub struct Progress {
     pub retired: Vec<(ChainId, Incarnation)>,
     /// Rows sent to chains.
     pub seeds_sent: u64,
+    /// Exchanges taken.
+    pub exchanges: u64,
+    /// Rows from workers that were refused.
+    pub refused_rows: u64,
     /// The limits that the search had, on evaluations and on iterations: a chain that has used up its
     /// share continues only where they were raised since.
     pub limits: [Option<u64>; 2],
@@ -174,6 +178,8 @@ pub struct State {
     total: ChainCounters,
     seeds_sent: u64,
     exchanges: u64,
+    /// Rows from workers that were refused: whoever checks them tells.
+    refused_rows: u64,
     /// Search time until the clock was last stopped, and when it was started again.
     searched: Duration,
     searching_since: Option<Duration>,
@@ -218,6 +224,7 @@ impl State {
             total: ChainCounters::default(),
             seeds_sent: 0,
             exchanges: 0,
+            refused_rows: 0,
             searched: Duration::ZERO,
             searching_since: None,
             cpu_time: None,
@@ -257,6 +264,7 @@ impl State {
             Event::Leave(exchange) => self.leave(now, exchange, &mut commands),
             Event::Tick => self.tick(now, &mut commands),
             Event::CpuTime(spent) => self.cpu_time = Some(spent),
+            Event::RefusedRows(rows) => self.refused_rows = rows.max(self.refused_rows),
             Event::Row(row) => {
                 self.merge_rows_overall(now, vec![row], &mut commands);
                 self.check_budget(now, &mut commands);
@@ -299,6 +307,18 @@ impl State {
     #[must_use]
     pub fn seed_counts(&self) -> (u64, SeedCounts) {
         (self.seeds_sent, self.total.seeds)
+    }
+
+    /// Returns how many exchanges were taken.
+    #[must_use]
+    pub fn exchanges(&self) -> u64 {
+        self.exchanges
+    }
+
+    /// Returns how many rows from workers were refused.
+    #[must_use]
+    pub fn refused_rows(&self) -> u64 {
+        self.refused_rows
     }
 
     /// Returns what the search is.

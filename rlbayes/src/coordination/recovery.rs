@@ -30,6 +30,8 @@ impl State {
         state.cpu_time = progress.cpu_time;
         state.rounds = Rounds::at(progress.round);
         state.seeds_sent = progress.seeds_sent;
+        state.exchanges = progress.exchanges;
+        state.refused_rows = progress.refused_rows;
         if let ChainCount::PerThread(_) = plan.chains {
             let counted = progress.incarnations.iter().map(|&(chain, ..)| chain);
             let with_rows = state.pool.rows_by_chain().map(|(chain, ..)| chain);
@@ -191,6 +193,8 @@ impl State {
             incarnations,
             retired,
             seeds_sent: self.seeds_sent,
+            exchanges: self.exchanges,
+            refused_rows: self.refused_rows,
             limits: [self.plan.budget.evaluations, self.plan.budget.iterations],
             stopped_by: self.stopped_by().or(self.doing.search_ended_by()),
         }

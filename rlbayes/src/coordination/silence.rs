@@ -13,6 +13,8 @@ use std::time::Duration;
 const LEASES: u32 = 2;
 /// Or how many times as long as reports usually take, where that is longer.
 const USUAL_TIMES: u32 = 4;
+/// After how many failures the time of a member on trial grows no longer.
+const MOST_DOUBLINGS: u32 = 16;
 
 impl State {
     /// Notes that the holder of a chain has reported on it. Returns whether it may now have more
@@ -60,32 +62,26 @@ impl State {
     }
 
     /// Takes chains from members that have kept them for too long without a report, if there is
-    /// somebody else who runs chains. Members whose pause after that is over are tried again.
+    /// somebody else who runs chains, or who could be tried where nobody has shown anything. Members
+    /// whose pause after that is over are tried again.
     pub(super) fn take_from_silent(&mut self, now: Duration) {
         let tries_again = self.members.end_waits(now);
         let patience = self.patience();
-        let silent: Vec<(ChainId, WorkerId)> = self
-            .chains
-            .iter()
-            .filter(|(id, chain)| chain.status == ChainStatus::Running && !self.rounds.has(**id))
-            .filter_map(|(&id, chain)| Some((id, chain.held.as_ref()?)))
-            .filter(|(_, held)| {
-                let since = match (self.doing, self.members.get(held.by)) {
-                    // They are done one after the other.
-                    (Doing::Replicates { .. }, Some(worker)) => held.since.max(worker.last_report),
-                    (_, Some(worker)) => worker.standing.owes_since(held.since),
-                    (_, None) => held.since,
-                };
-                now.saturating_sub(since) > patience
-            })
-            .map(|(id, held)| (id, held.by))
-            .collect();
-        let holders: BTreeSet<WorkerId> = silent.iter().map(|&(_, holder)| holder).collect();
+        let mut silent = self.silent(now, patience);
+        let holders: BTreeSet<WorkerId> = silent.iter().map(|&(_, holder, _)| holder).collect();
         let others = |(id, worker): (WorkerId, &super::membership::Worker)| {
             worker.standing.is_shown() && !holders.contains(&id)
         };
-        let is_taken = !silent.is_empty() && self.has_work() && self.members.alive().any(others);
+        if !self.members.alive().any(others) {
+            self.keep_unless_others_wait(&mut silent);
+        }
+        let is_taken = !silent.is_empty() && self.has_work();
         if is_taken {
+            let silent: Vec<(ChainId, WorkerId)> = silent
+                .into_iter()
+                .map(|(id, holder, _)| (id, holder))
+                .collect();
+            let holders: BTreeSet<WorkerId> = silent.iter().map(|&(_, holder)| holder).collect();
             self.members.trials.fail(now, patience);
             for &holder in &holders {
                 if let Some(worker) = self.members.get_mut(holder) {
@@ -103,6 +99,50 @@ impl State {
         if is_taken || tries_again {
             self.rebalance(&[]);
         }
+    }
+
+    /// Returns which chains are kept for too long without a report, by whom, and for how long now.
+    fn silent(&self, now: Duration, patience: Duration) -> Vec<(ChainId, WorkerId, Duration)> {
+        self.chains
+            .iter()
+            .filter(|(id, chain)| chain.status == ChainStatus::Running && !self.rounds.has(**id))
+            .filter_map(|(&id, chain)| Some((id, chain.held.as_ref()?)))
+            .map(|(id, held)| {
+                let since = match (self.doing, self.members.get(held.by)) {
+                    // They are done one after the other.
+                    (Doing::Replicates { .. }, Some(worker)) => held.since.max(worker.last_report),
+                    (_, Some(worker)) => worker.standing.owes_since(held.since),
+                    (_, None) => held.since,
+                };
+                (id, held.by, now.saturating_sub(since))
+            })
+            .filter(|&(.., silent_for)| silent_for > patience)
+            .collect()
+    }
+
+    /// While nobody has shown that it runs chains, leaves them to those that have them, unless these
+    /// are on trial and somebody else waits for one. Who has failed before has twice as long each time:
+    /// where reports take long, somebody comes to them.
+    fn keep_unless_others_wait(&self, silent: &mut Vec<(ChainId, WorkerId, Duration)>) {
+        let patience = self.patience();
+        let holders: BTreeSet<WorkerId> = self
+            .chains
+            .values()
+            .filter_map(|chain| Some(chain.held.as_ref()?.by))
+            .collect();
+        let waits_for_one = |(id, worker): (WorkerId, &super::membership::Worker)| {
+            !holders.contains(&id) && !worker.standing.waits() && worker.most_chains > 0
+        };
+        let is_fixed = matches!(self.plan.chains, ChainCount::Fixed(_));
+        let is_open = is_fixed && self.doing == Doing::Search;
+        let has_others = is_open && self.members.alive().any(waits_for_one);
+        silent.retain(|&(_, holder, silent_for)| {
+            let is_late = self.members.get(holder).is_none_or(|worker| {
+                let longer = 1u32 << worker.standing.failures.min(MOST_DOUBLINGS);
+                !worker.standing.is_shown() && silent_for > patience.saturating_mul(longer)
+            });
+            has_others && is_late
+        });
     }
 
     /// Returns how long a member may keep a chain without a report. Where reports take long, the

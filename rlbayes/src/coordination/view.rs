@@ -38,6 +38,8 @@ pub struct View {
     pub seeds_sent: u64,
     /// Exchanges taken.
     pub exchanges: u64,
+    /// Rows from workers that were refused.
+    pub refused_rows: u64,
     /// Why the search ends, once it does.
     pub stopped_by: Option<StoppedBy>,
     /// How long it may still take, as far as that is known.
@@ -174,6 +176,7 @@ impl State {
             diversity: diversity.unwrap_or_else(|| self.pool.diversity()),
             seeds_sent: self.seeds_sent,
             exchanges: self.exchanges,
+            refused_rows: self.refused_rows,
             stopped_by: self.stopped_by(),
             time_left: self.plan.budget.time_left(&spent),
             evaluations_left: self.plan.budget.evaluations_left(&spent),

@@ -7,6 +7,7 @@ use rlbayes_common::graph::Dag;
 use rlbayes_common::ids::{Incarnation, NodeIdx};
 use rlbayes_common::search::{Fields, SavedChain, SeedCounts, Seeds};
 use rlbayes_common::snapshot::encode_chain;
+use std::fs;
 
 fn row(a: usize, b: usize, score: f64) -> EliteRow {
     let dag = Dag::from_edges(4, [(NodeIdx::new(a), NodeIdx::new(b))]).unwrap();
@@ -79,6 +80,8 @@ fn batch() -> Batch {
             ],
             retired: vec![(ChainId(2), Incarnation(5)), (ChainId(2), Incarnation(3))],
             seeds_sent: 8,
+            exchanges: 11,
+            refused_rows: 12,
             limits: [Some(12), None],
             stopped_by: Some(StoppedBy::Target),
         }),
@@ -165,7 +168,7 @@ fn bytes_of_a_journal(path: &Path) -> Vec<u8> {
         journal.begin(&settings()).unwrap();
         journal.write(Keying::ByClass, &batch()).unwrap();
     }
-    std::fs::read(path).unwrap()
+    fs::read(path).unwrap()
 }
 
 /// Opens bytes as a file that holds them would be, and reads them.
@@ -252,6 +255,27 @@ fn a_journal_of_a_newer_format_is_refused_and_not_damage() {
         assert!(!refused.is_damage());
         assert!(refused.to_string().contains("newer version"), "{refused}");
     }
+}
+
+#[test]
+fn a_file_of_a_newer_database_is_refused_and_stays_as_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("journal");
+    let whole = bytes_of_a_journal(&path);
+    let with_formats = |first: u8, second: u8| {
+        let mut bytes = whole.clone();
+        assert_eq!((bytes[64], bytes[192]), (3, 3), "the database's format");
+        (bytes[64], bytes[192]) = (first, second);
+        fs::write(&path, &bytes).unwrap();
+        let refused = Journal::open(&path).unwrap_err();
+        assert_eq!(fs::read(&path).unwrap(), bytes);
+        refused
+    };
+    let refused = with_formats(4, 4);
+    assert!(!refused.is_damage());
+    assert!(refused.to_string().contains("newer version"), "{refused}");
+    assert!(!with_formats(2, 2).is_damage(), "an earlier one");
+    assert!(with_formats(4, 3).is_damage(), "one byte is damaged");
 }
 
 #[test]

@@ -21,8 +21,10 @@ pub(super) const NAMES: [&str; FIGURES] = [
     "round",
     "end of the search",
     "finished",
+    "exchanges",
+    "refused rows",
 ];
-const FIGURES: usize = 13;
+const FIGURES: usize = 15;
 /// Where those stand that laws of their own are about.
 pub(super) const BEST: usize = 0;
 pub(super) const COUNTERS: std::ops::Range<usize> = 1..7;
@@ -56,6 +58,7 @@ impl Figures {
             // Replicates follow the end of a search, and end in their turn.
             (status.replicates == 0).then_some(!status.stopped_by.is_empty()),
             status.state == "finished",
+            [status.exchanges, status.refused_rows],
         )
     }
 
@@ -72,6 +75,7 @@ impl Figures {
             view.round.0,
             (view.replicates.is_none()).then_some(view.stopped_by.is_some()),
             view.stage == Stage::Finished,
+            [view.exchanges, view.refused_rows],
         )
     }
 
@@ -102,6 +106,7 @@ impl Figures {
             whole(&status["round"]),
             (status["replicates"].is_null()).then(|| status["stopped_by"].is_string()),
             status["state"] == "finished",
+            [whole(&status["exchanges"]), whole(&status["refused_rows"])],
         )
     }
 
@@ -131,6 +136,8 @@ impl Figures {
             ("evaluations", "rlbayes_evaluations_total"),
             ("computed", "rlbayes_computed_total"),
             ("seeds sent", "rlbayes_seeds_sent_total"),
+            ("exchanges", "rlbayes_exchanges_total"),
+            ("refused rows", "rlbayes_refused_rows_total"),
             ("elapsed seconds", "rlbayes_elapsed_seconds"),
             ("replicates", "rlbayes_replicates_done"),
         ] {
@@ -175,6 +182,7 @@ impl Figures {
         round: u64,
         stopped: Option<bool>,
         finished: bool,
+        [exchanges, refused_rows]: [u64; 2],
     ) -> Self {
         let mut figures = [None; FIGURES];
         // Before there is a network, any score is better.
@@ -188,6 +196,8 @@ impl Figures {
         }
         figures[STOPPED] = stopped.map(|stopped| f64::from(u8::from(stopped)));
         figures[STOPPED + 1] = Some(f64::from(u8::from(finished)));
+        figures[STOPPED + 2] = Some(exchanges as f64);
+        figures[STOPPED + 3] = Some(refused_rows as f64);
         Self(figures)
     }
 }

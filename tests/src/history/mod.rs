@@ -49,7 +49,7 @@ pub enum Outcome {
     /// The end of the search was acknowledged to whoever asked for it.
     Stopped,
     /// Figures were shown: by a status, a result, metrics, a page.
-    Shown(Figures),
+    Shown(Box<Figures>),
     /// What a coordinator holds, after a restart or at the end.
     Held(Box<Held>),
     /// It was refused, or it has no content.

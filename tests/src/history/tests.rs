@@ -23,10 +23,12 @@ fn status(change: impl FnOnce(&mut v1::StatusReply)) -> Outcome {
         elapsed_seconds: 7.5,
         replicates_done: 1,
         round: 3,
+        exchanges: 8,
+        refused_rows: 9,
         ..Default::default()
     };
     change(&mut status);
-    Outcome::Shown(Figures::of_status(&status))
+    Outcome::Shown(Box::new(Figures::of_status(&status)))
 }
 
 fn row(edges: &[(usize, usize)], score: f64) -> EliteRow {
@@ -180,6 +182,8 @@ fn every_figure_that_is_taken_back_is_refused() {
     taken_back("round 2 after 3", |it| it.round = 2);
     taken_back("end of the search 0 after 1", |it| it.stopped_by.clear());
     taken_back("finished 0 after 1", |it| it.state = "running".to_owned());
+    taken_back("exchanges 7 after 8", |it| it.exchanges = 7);
+    taken_back("refused rows 0 after 9", |it| it.refused_rows = 0);
 }
 
 #[test]
@@ -216,7 +220,10 @@ fn a_result_that_is_older_than_a_status_is_refused() {
     let history = History::default();
     history.note("a status", status(|_| {}));
     let result = serde_json::json!({"score": -10.25, "evaluations": 100, "seconds": 7.5});
-    history.note("a result", Outcome::Shown(Figures::of_result(&result)));
+    history.note(
+        "a result",
+        Outcome::Shown(Box::new(Figures::of_result(&result))),
+    );
     refused(
         &history,
         Budgets::default(),
@@ -229,7 +236,10 @@ fn metrics_that_are_older_than_a_status_are_refused() {
     let history = History::default();
     history.note("a status", status(|_| {}));
     let text = "# HELP x\nrlbayes_best_score -10\nrlbayes_evaluations_total 42\n# EOF\n";
-    history.note("metrics", Outcome::Shown(Figures::of_metrics(text)));
+    history.note(
+        "metrics",
+        Outcome::Shown(Box::new(Figures::of_metrics(text))),
+    );
     refused(&history, Budgets::default(), "evaluations 42 after 100");
 }
 
@@ -241,8 +251,9 @@ fn a_page_that_is_older_than_a_status_is_refused() {
         "best_score": -10.0, "iterations": 10, "evaluations": 100, "computed": 50, "round": 3,
         "seeds": {"sent": 5, "received": 4, "entered": 3, "made_current": 1},
         "elapsed_seconds": 7.5, "replicates": {"done": 1, "of": 2}, "state": "running",
+        "exchanges": 8, "refused_rows": 9,
     });
-    history.note("a page", Outcome::Shown(Figures::of_json(&page)));
+    history.note("a page", Outcome::Shown(Box::new(Figures::of_json(&page))));
     refused(&history, Budgets::default(), "seeds made current 1 after 2");
 }
 

@@ -301,6 +301,70 @@ fn who_keeps_a_chain_without_a_report_loses_it() {
 }
 
 #[test]
+fn members_that_came_first_and_only_live_do_not_keep_all_chains() {
+    for pace in [Pace::Free, Pace::Lockstep] {
+        let mut driven = Driven::new(SearchPlan {
+            chains: ChainCount::Fixed(2),
+            ..plan(pace, Budget::default())
+        });
+        let silent = [1, 2].map(|incarnation| driven.join(0, incarnation));
+        driven.join(0, 3);
+        let held = |driven: &Driven| [1, 2, 3].map(|worker| chains_held(driven, worker).len());
+        assert_eq!(held(&driven), [1, 1, 0]);
+        let mut worked = 0;
+        for now in (2..600).step_by(2) {
+            driven.apply(now, Event::Tick);
+            for (incarnation, welcome) in (1..).zip(&silent) {
+                driven
+                    .exchange(now, welcome, incarnation, Vec::new())
+                    .unwrap();
+            }
+            tell(&mut driven, now, 3);
+            worked += u32::from(held(&driven)[2] > 0);
+        }
+        // They are tried again, ever more seldom.
+        assert!(worked > 250, "{pace:?}: {worked} of 299");
+        let done = driven.state.counters().evaluations;
+        assert!(done > 1000, "{pace:?}: {done}");
+    }
+}
+
+#[test]
+fn who_has_shown_nothing_keeps_its_chain_long_enough_for_slow_reports() {
+    let mut driven = Driven::new(SearchPlan {
+        chains: ChainCount::Fixed(2),
+        ..plan(Pace::Lockstep, Budget::default())
+    });
+    // Three honest workers, of which two can have a chain, and rounds of twenty leases.
+    let workers = [1, 2, 3].map(|incarnation| driven.join(0, incarnation));
+    // Since when each of them has each chain.
+    let mut begun = [[None; 2]; 3];
+    for now in (2..10_000).step_by(2) {
+        driven.apply(now, Event::Tick);
+        for ((incarnation, welcome), begun) in (1..).zip(&workers).zip(&mut begun) {
+            driven
+                .exchange(now, welcome, incarnation, Vec::new())
+                .unwrap();
+            let held = chains_held(&driven, incarnation);
+            for (chain, begun) in (0..).zip(begun) {
+                *begun = held.contains(&chain).then(|| begun.unwrap_or(now));
+                if begun.is_some_and(|begun| now - begun > 200) {
+                    let round = driven.state.round().0;
+                    let told = report(chain, round, 10 * (round + 1), &[]);
+                    driven
+                        .exchange(now, welcome, incarnation, vec![told])
+                        .unwrap();
+                }
+            }
+        }
+        if driven.state.round() > Round(2) {
+            return;
+        }
+    }
+    panic!("no round was finished");
+}
+
+#[test]
 fn newcomers_that_never_report_stall_a_lockstep_search_ever_more_seldom() {
     let mut driven = Driven::new(eight(Pace::Lockstep));
     driven.apply(0, with_threads(1, 2));
