@@ -60,6 +60,14 @@ impl Closure {
         self.descendants[start.index() * self.words + goal / 64] >> (goal % 64) & 1 == 1
     }
 
+    /// Returns the nodes that a node reaches, a bit for each, as of the last sweep.
+    #[must_use]
+    #[inline]
+    pub fn descendants(&self, start: NodeIdx) -> &[u64] {
+        debug_assert!(!self.any_noted, "swept before it is asked");
+        &self.descendants[start.index() * self.words..][..self.words]
+    }
+
     /// Returns whether a path of at least two edges leads from a parent to its child, as of the last
     /// sweep: turning the edge round would then close a cycle.
     #[must_use]

@@ -15,6 +15,8 @@ pub struct Benefits {
     gains: Box<[f64]>,
     /// Toggles that gain, best first.
     gaining: Box<[NodeIdx]>,
+    /// The same, a bit for each node.
+    gaining_bits: Box<[u64]>,
 }
 
 impl Benefits {
@@ -28,12 +30,17 @@ impl Benefits {
             .filter(|other| gains[other.index()] > LogScore::MIN_GAIN)
             .collect();
         gaining.sort_by(|a, b| gains[b.index()].total_cmp(&gains[a.index()]).then(a.cmp(b)));
+        let mut gaining_bits = vec![0; gains.len().div_ceil(64)].into_boxed_slice();
+        for other in &gaining {
+            gaining_bits[other.index() / 64] |= 1 << (other.index() % 64);
+        }
         Self {
             node,
             parents,
             score,
             gains,
             gaining: gaining.into_boxed_slice(),
+            gaining_bits,
         }
     }
 
@@ -74,6 +81,13 @@ impl Benefits {
         &self.gaining
     }
 
+    /// Returns whether a toggle gains whose node is not among `others`, a bit for each node.
+    #[inline]
+    pub(crate) fn gains_outside(&self, others: &[u64]) -> bool {
+        let mut words = self.gaining_bits.iter().zip(others);
+        words.any(|(&gaining, &others)| gaining & !others != 0)
+    }
+
     /// Returns how many bytes the vector of a family takes at most.
     #[must_use]
     pub fn bytes_for(nodes: usize, parents: usize, gaining: usize) -> usize {
@@ -81,6 +95,7 @@ impl Benefits {
             + 48
             + nodes * size_of::<f64>()
             + (parents + gaining) * size_of::<NodeIdx>()
+            + nodes.div_ceil(64) * size_of::<u64>()
     }
 
     pub(crate) fn bytes(&self) -> usize {

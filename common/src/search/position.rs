@@ -357,7 +357,12 @@ impl Position {
                 continue;
             }
             let family = &self.benefits[to.index()];
-            for &from in family.gaining() {
+            // Near an optimum most that gains would close a cycle.
+            let gaining = match family.gains_outside(self.closure.descendants(to)) {
+                true => family.gaining(),
+                false => &[],
+            };
+            for &from in gaining {
                 let gain = family.gain(from);
                 if gain < best.gain {
                     break;
