@@ -76,19 +76,22 @@ fn every_bad_table_is_refused_by_every_command_that_reads_one() {
             continue;
         }
         let table = path.to_str().unwrap();
-        for args in [
-            vec![
-                "learn",
-                table,
-                "-o",
-                "OUT/out.bif",
-                "-o",
-                "OUT/out.csv",
-                "--json",
-            ],
-            vec!["score", table, net, "--json"],
-            vec!["fit", table, net, "-o", "OUT/out.bif"],
-        ] {
+        let learn = vec![
+            "learn",
+            table,
+            "-o",
+            "OUT/out.bif",
+            "-o",
+            "OUT/out.csv",
+            "--json",
+        ];
+        let mut commands = vec![learn];
+        // One row is too few to learn from, and enough where the network is known.
+        if file != "one_row.csv" {
+            commands.push(vec!["score", table, net, "--json"]);
+            commands.push(vec!["fit", table, net, "-o", "OUT/out.bif"]);
+        }
+        for args in commands {
             names(&refused(&args), &[file]);
         }
         seen += 1;
