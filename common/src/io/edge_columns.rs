@@ -11,21 +11,19 @@ pub(super) struct EdgeColumns {
 }
 
 impl EdgeColumns {
-    /// Takes a first line for a header if it names both ends, or if it is the one that R writes above
-    /// row numbers and a matrix of two columns, whatever these are called.
+    /// Takes a first line for the one that R writes above row numbers and a matrix of two columns,
+    /// whatever these are called. So begins an adjacency matrix of two nodes as well.
+    pub(super) fn of_r_matrix(fields: &[String]) -> Option<Self> {
+        let is_empty: Vec<bool> = fields.iter().map(|name| name.trim().is_empty()).collect();
+        (is_empty == [true, false, false]).then_some(Self {
+            from: 1,
+            to: 2,
+            width: 3,
+        })
+    }
+
+    /// Takes a first line for a header if it names both ends.
     pub(super) fn of_header(fields: &[String]) -> Option<Self> {
-        if let [first, from, to] = fields
-            && first.trim().is_empty()
-            && !from.trim().is_empty()
-            && !to.trim().is_empty()
-            && !from.trim().eq_ignore_ascii_case("to")
-        {
-            return Some(Self {
-                from: 1,
-                to: 2,
-                width: 3,
-            });
-        }
         let find = |wanted: &str| {
             let mut named = fields
                 .iter()

@@ -43,7 +43,11 @@ pub fn parse_name_lists(text: &str) -> Result<Vec<(usize, Vec<String>)>, ReadErr
 pub fn parse_edge_lists(text: &str) -> Result<Vec<(usize, Vec<String>)>, ReadError> {
     let text = text.trim_start_matches('\u{feff}');
     let first = records(text).next().transpose()?;
-    let Some(columns) = first.and_then(|first| EdgeColumns::of_header(&first.fields)) else {
+    let columns = first.and_then(|first| {
+        let fields = &first.fields;
+        EdgeColumns::of_header(fields).or_else(|| EdgeColumns::of_r_matrix(fields))
+    });
+    let Some(columns) = columns else {
         return parse_name_lists(text);
     };
     let mut lists = Vec::new();
