@@ -16,12 +16,15 @@ const GAIN: usize = 14;
 /// How wide the column of support is, with the space behind it.
 const SUPPORT: usize = 10;
 
+/// The support of an edge; none for a required one.
+pub(crate) type SupportOf<'a> = dyn Fn(&FoundEdge<'_>) -> Option<f64> + 'a;
+
 /// Returns one line an edge under a heading, and what the arrows mean; with `support`, a column of it,
 /// which has the word for required edges: these have none of their own.
 pub(crate) fn edge_lines(
     edges: &[FoundEdge<'_>],
     directions: Directions,
-    support: Option<&dyn Fn(&FoundEdge<'_>) -> Option<f64>>,
+    support: Option<&SupportOf<'_>>,
     most: usize,
 ) -> String {
     if edges.is_empty() {

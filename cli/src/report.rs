@@ -1,7 +1,7 @@
 //! The result of a search: a report for people and JSON for scripts.
 
 use crate::directions::Directions;
-use crate::edge_lines::{EDGES_SHOWN, edge_lines};
+use crate::edge_lines::{EDGES_SHOWN, SupportOf, edge_lines};
 use crate::units::{counted, show_count, show_counted, show_time};
 use rlbayes::coordination::View;
 use rlbayes::{
@@ -146,9 +146,7 @@ pub(crate) fn report(
             }
         }
     });
-    let strength = strength
-        .as_ref()
-        .map(|strength| strength as &dyn Fn(&FoundEdge<'_>) -> Option<f64>);
+    let strength = strength.as_ref().map(|strength| strength as &SupportOf<'_>);
     let directions = Directions::of(outcome);
     let mut text = edge_lines(&outcome.found_edges(), directions, strength, most);
     let mut line = |name: &str, what: String| {
