@@ -62,12 +62,12 @@ pub(super) fn write(network: &NamedDag) -> Result<String, WriteError> {
     if let Some(name) = network
         .names()
         .iter()
-        .find(|name| name.contains(['[', ']', '|', ':']))
+        .find(|name| name.contains(['[', ']', '|', ':', '\0']))
     {
         return Err(WriteError::VariableName {
             format: Format::ModelString,
             name: name.clone(),
-            reason: "it holds one of [ ] | :",
+            reason: "it holds one of [ ] | : or a null character",
             instead: "write an edge list (.csv) or JSON",
         });
     }
