@@ -49,7 +49,7 @@ impl fmt::Display for PortabilityWarning {
 }
 
 /// Returns what others would refuse in a BIF file of this network with its own names: each name that
-/// [`PortableNames`] replaces, and what no renaming helps against.
+/// the writer replaces, and what no renaming helps against.
 #[must_use]
 pub fn portability_warnings(network: &Network) -> Vec<PortabilityWarning> {
     let mut warnings = Vec::new();
