@@ -220,9 +220,7 @@ impl SearchArgs {
 
 /// When the search is over.
 #[derive(Args, Clone, Debug)]
-#[command(
-    next_help_heading = "Budget (without: until nothing improves for as long as it took so far)"
-)]
+#[command(next_help_heading = "Budget (without one, a search ends some time after its last gain)")]
 pub(crate) struct BudgetArgs {
     /// Stops after this much time spent searching, such as 60s, 10m or 1h30m
     #[arg(long, value_name = "TIME", value_parser = parse_time)]

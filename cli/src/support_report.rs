@@ -1,5 +1,6 @@
 //! The support of edges for people and for scripts.
 
+use crate::units::counted;
 use rlbayes::{Alternative, Draw, PairSupport, Support, SupportTable};
 use rlbayes_common::graph::Joined;
 use rlbayes_common::io::support_json;
@@ -43,7 +44,7 @@ pub(crate) fn report(support: &Support) -> String {
         let _ = write!(
             text,
             "{} in the best network, ",
-            count(best.edge_count(), "edge")
+            counted(best.edge_count(), "edge")
         );
     }
     let _ = writeln!(text, "{mean:.1} in a replicate ({least} to {most})");
@@ -58,9 +59,9 @@ pub(crate) fn report(support: &Support) -> String {
     let _ = writeln!(
         text,
         "  {} at {threshold} or more, L1 threshold {:.2} (for information); {} below {SHOWN} not shown",
-        count(over.count(), "pair"),
+        counted(over.count(), "pair"),
         table.l1_threshold(),
-        count(unseen, "pair"),
+        counted(unseen, "pair"),
     );
     for note in notes(support) {
         let _ = writeln!(text, "  {note}");
@@ -104,7 +105,7 @@ fn notes(support: &Support) -> Vec<String> {
     if unfinished > 0 {
         notes.push(format!(
             "{} had too few evaluations for one climb, and finished it all the same: raise --replicate-evaluations",
-            count(unfinished, "replicate")
+            counted(unfinished, "replicate")
         ));
     }
     notes
@@ -178,7 +179,7 @@ fn against_best(table: &SupportTable, threshold: f64) -> Vec<String> {
         let have = if weak.len() == 1 { "has" } else { "have" };
         notes.push(format!(
             "{} of the best network {have} support below {threshold}: {}",
-            count(weak.len(), "edge"),
+            counted(weak.len(), "edge"),
             listed(&weak)
         ));
     }
@@ -191,7 +192,7 @@ fn against_best(table: &SupportTable, threshold: f64) -> Vec<String> {
     if !missing.is_empty() {
         notes.push(format!(
             "{} with support of {threshold} or more that the best network lacks: {}",
-            count(missing.len(), "pair"),
+            counted(missing.len(), "pair"),
             listed(&missing)
         ));
     }
@@ -221,11 +222,6 @@ fn named(table: &SupportTable, pair: &PairSupport) -> String {
 fn listed(names: &[String]) -> String {
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     crate::args::shorten(&names)
-}
-
-fn count(number: usize, what: &str) -> String {
-    let plural = if number == 1 { "" } else { "s" };
-    format!("{number} {what}{plural}")
 }
 
 /// Returns the JSON that scripts rely on.
