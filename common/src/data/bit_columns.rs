@@ -8,9 +8,11 @@ use crate::ids::NodeIdx;
 #[derive(Debug)]
 pub(crate) struct BitColumns {
     words: usize,
-    /// Where a node's states start, in columns of `words` words.
+    /// Where a node's states start, in columns of `words` words; and the end.
     first_state: Vec<usize>,
     bits: Vec<u64>,
+    /// How many rows there are in each state, like `first_state`.
+    rows: Vec<u32>,
 }
 
 impl BitColumns {
@@ -22,10 +24,13 @@ impl BitColumns {
             first_state.push(states);
             states += table.arity(node);
         }
+        first_state.push(states);
         let mut bits = vec![0u64; states * words];
+        let mut rows = vec![0u32; states];
         for node in NodeIdx::all(table.nodes()) {
             let start = first_state[node.index()];
             for (row, &state) in table.column(node).iter().enumerate() {
+                rows[start + usize::from(state)] += 1;
                 bits[(start + usize::from(state)) * words + row / 64] |= 1 << (row % 64);
             }
         }
@@ -33,6 +38,7 @@ impl BitColumns {
             words,
             first_state,
             bits,
+            rows,
         }
     }
 
@@ -48,11 +54,22 @@ impl BitColumns {
         &self.bits[start..start + self.words]
     }
 
+    /// Returns how many rows there are with `node` in each of its states.
+    #[inline]
+    pub(crate) fn rows_by_state(&self, node: NodeIdx) -> &[u32] {
+        &self.rows[self.first_state[node.index()]..self.first_state[node.index() + 1]]
+    }
+
+    /// Returns how many bytes the bits take.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bits.len() * size_of::<u64>()
+    }
+
     /// Returns how much memory the bits of a table take.
     pub(crate) fn bytes_for(table: &Table) -> usize {
         let states: usize = NodeIdx::all(table.nodes())
             .map(|node| table.arity(node))
             .sum();
-        states * table.rows().div_ceil(64) * 8
+        states * (table.rows().div_ceil(64) * size_of::<u64>() + size_of::<u32>())
     }
 }

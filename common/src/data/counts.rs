@@ -89,7 +89,7 @@ impl CountIndex {
         Self::for_processor(table, Processor::detect())
     }
 
-    fn for_processor(table: Arc<Table>, processor: Processor) -> Self {
+    pub(super) fn for_processor(table: Arc<Table>, processor: Processor) -> Self {
         Self {
             bits: BitColumns::new(&table),
             lanes: Lanes::new(&table, processor),
@@ -102,6 +102,14 @@ impl CountIndex {
     #[must_use]
     pub fn table(&self) -> &Arc<Table> {
         &self.table
+    }
+
+    pub(super) fn bits(&self) -> &BitColumns {
+        &self.bits
+    }
+
+    pub(super) fn processor(&self) -> Processor {
+        self.processor
     }
 
     /// Returns how much memory the index of a table takes, without the table itself.
@@ -548,8 +556,9 @@ fn sum_lanes(
     }
 }
 
+/// Returns how many bits two columns have in common.
 #[inline(always)]
-fn common_bits(a: &[u64], b: &[u64]) -> u32 {
+pub(super) fn common_bits(a: &[u64], b: &[u64]) -> u32 {
     a.iter().zip(b).map(|(a, b)| (a & b).count_ones()).sum()
 }
 

@@ -5,6 +5,7 @@ mod counts;
 mod csv_write;
 mod grouping;
 mod lanes;
+mod pair_counts;
 mod processor;
 mod read;
 mod sample;
@@ -14,6 +15,7 @@ mod table;
 
 pub use counts::{CountIndex, Counter, Kernel, TermSums, Terms};
 pub use csv_write::{quoted, write_csv};
+pub use pair_counts::PairCounts;
 pub use read::{
     BinMethod, BinRules, Bins, BinsError, ColumnKind, ColumnReport, ColumnUse, DecimalMark,
     DecimalMarkError, DeclaredSchema, DeclaredSchemaError, Delimiter, DelimiterError, Encoding,

@@ -1,11 +1,11 @@
 //! Scores of complete discrete tables. All have one shape: a sum of terms over cells, minus a sum
 //! over parent configurations, minus a penalty; [`CountedTerms`] is what they differ in.
 
-use super::local::{LocalScore, Scratch, Toggles};
+use super::local::{LocalScore, Scratch, Toggles, each_with_each};
 use super::log_score::LogScore;
 use super::spec::ScoreSpec;
 use super::terms::Unit;
-use crate::data::{CountIndex, Counter, Table, TermSums, Terms};
+use crate::data::{CountIndex, Counter, Kernel, Table, TermSums, Terms};
 use crate::ids::NodeIdx;
 use std::fmt;
 use std::sync::Arc;
@@ -58,7 +58,7 @@ impl<T: CountedTerms> Terms for SizedTerms<'_, T> {
 
 /// Sizes of a family: how many cells and configurations there could be. Products of many arities
 /// outgrow every integer, so these are floating-point numbers (exact below 2^53).
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct FamilySize {
     pub(super) states: usize,
     pub(super) configurations: f64,
@@ -121,6 +121,18 @@ impl<T: CountedTerms> Counted<T> {
     /// Scores the family that `counter` has grouped.
     fn grouped_family(&self, size: FamilySize, counter: &Counter) -> f64 {
         self.score(counter.family_sums(&self.terms_for(size)), size)
+    }
+
+    /// Returns the score of a node without parents.
+    fn alone(&self, node: NodeIdx) -> f64 {
+        let size = FamilySize::of(self.index.table(), node, &[]);
+        let terms = self.terms_for(size);
+        let counts = self.index.rows_by_state(node).iter();
+        let sums = TermSums {
+            cells: counts.clone().map(|&count| terms.cell(count)).sum(),
+            configurations: terms.configuration(counts.sum()),
+        };
+        self.score(sums, size)
     }
 
     fn terms_for(&self, size: FamilySize) -> SizedTerms<'_, T> {
@@ -187,6 +199,7 @@ impl<T: CountedTerms> LocalScore for Counted<T> {
             counter,
             candidates,
             family,
+            ..
         } = scratch;
         let table = self.index.table();
         counter.group(&self.index, node, parents);
@@ -233,5 +246,90 @@ impl<T: CountedTerms> LocalScore for Counted<T> {
             found(candidate, Some(self.score(sums, with(states))));
         }
         LogScore::new(base)
+    }
+
+    fn pairs(
+        &self,
+        lines: &[NodeIdx],
+        columns: &[NodeIdx],
+        skip_hopeless: bool,
+        scratch: &mut Scratch,
+        found: &mut dyn FnMut(NodeIdx, NodeIdx, Option<f64>),
+    ) {
+        if !self.spec.name().is_score_equivalent() {
+            return each_with_each(self, lines, columns, skip_hopeless, scratch, found);
+        }
+        let table = self.index.table();
+        let mut alone = std::mem::take(&mut scratch.alone);
+        alone.resize(table.nodes(), 0.0);
+        for &node in columns {
+            alone[node.index()] = self.alone(node);
+        }
+        let size = |node: NodeIdx, parent: NodeIdx| {
+            FamilySize::of(table, node, &[]).with(table.arity(parent))
+        };
+        let is_hopeless = |node: NodeIdx, parent: NodeIdx| {
+            T::FIT_IS_NEVER_POSITIVE
+                && skip_hopeless
+                && self.score(TermSums::default(), size(node, parent)) < alone[node.index()]
+        };
+        // Both directions of an edge make equivalent networks, which have one score to the bit.
+        let mut report = |line: NodeIdx, column: NodeIdx, column_with_line: f64| {
+            let gain = column_with_line - alone[column.index()];
+            let line_with_column = alone[line.index()] + gain;
+            for (node, parent, score) in [
+                (column, line, column_with_line),
+                (line, column, line_with_column),
+            ] {
+                found(node, parent, (!is_hopeless(node, parent)).then_some(score));
+            }
+        };
+        let mut hopeless = Vec::new();
+        let mut uncounted = Vec::new();
+        let mut last: Option<(FamilySize, SizedTerms<'_, T>)> = None;
+        let is_worth_it = |line: NodeIdx, column: NodeIdx| {
+            let is_worth_it = !is_hopeless(column, line) || !is_hopeless(line, column);
+            if !is_worth_it {
+                hopeless.push((line, column));
+            }
+            is_worth_it
+        };
+        self.index.pairs(lines, columns, is_worth_it, |pair| {
+            let Some(cells) = pair.cells else {
+                uncounted.push((pair.line, pair.column));
+                return;
+            };
+            let size = size(pair.column, pair.line);
+            let terms = match &last {
+                Some((known, terms)) if *known == size => terms,
+                _ => &last.insert((size, self.terms_for(size))).1,
+            };
+            let configurations = self.index.rows_by_state(pair.line).iter();
+            let sums = TermSums {
+                cells: cells.iter().map(|&count| terms.cell(count)).sum(),
+                configurations: configurations
+                    .map(|&count| terms.configuration(count))
+                    .sum(),
+            };
+            report(pair.line, pair.column, self.score(sums, size));
+        });
+        for (line, column) in uncounted {
+            let request = Toggles {
+                additions: &[line],
+                removals: &[],
+                skip_hopeless: false,
+                kernel: Kernel::Auto,
+            };
+            let mut score = f64::NAN;
+            self.with_each(column, &[], request, scratch, &mut |_, with| {
+                score = with.unwrap_or(score);
+            });
+            report(line, column, score);
+        }
+        for (line, column) in hopeless {
+            found(column, line, None);
+            found(line, column, None);
+        }
+        scratch.alone = alone;
     }
 }

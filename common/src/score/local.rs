@@ -39,6 +39,23 @@ pub trait LocalScore: fmt::Debug + Send + Sync {
         found: &mut dyn FnMut(NodeIdx, Option<f64>),
     ) -> LogScore;
 
+    /// Computes the scores of each of the lines with each of the columns as its only parent, and of each
+    /// of the columns with each of the lines: `found` gets node, parent and score, in any order.
+    /// All lines are among the columns, and both are lists without repeats.
+    ///
+    /// Where `skip_hopeless` is set, a parent that is known to lower the score need not be scored and
+    /// gets `None`.
+    fn pairs(
+        &self,
+        lines: &[NodeIdx],
+        columns: &[NodeIdx],
+        skip_hopeless: bool,
+        scratch: &mut Scratch,
+        found: &mut dyn FnMut(NodeIdx, NodeIdx, Option<f64>),
+    ) {
+        each_with_each(self, lines, columns, skip_hopeless, scratch, found);
+    }
+
     /// Returns a score that the family cannot exceed, known without counting.
     fn ceiling(&self, _node: NodeIdx, _parents: &[NodeIdx]) -> f64 {
         f64::INFINITY
@@ -50,6 +67,33 @@ pub trait LocalScore: fmt::Debug + Send + Sync {
             .map(|node| self.local(node, dag.parents(node), scratch).value())
             .sum();
         LogScore::new(sum)
+    }
+}
+
+/// Computes what [`LocalScore::pairs`] does, node by node.
+pub(super) fn each_with_each(
+    score: &(impl LocalScore + ?Sized),
+    lines: &[NodeIdx],
+    columns: &[NodeIdx],
+    skip_hopeless: bool,
+    scratch: &mut Scratch,
+    found: &mut dyn FnMut(NodeIdx, NodeIdx, Option<f64>),
+) {
+    for &node in columns {
+        let others = match lines.contains(&node) {
+            true => columns,
+            false => lines,
+        };
+        let parents: Vec<NodeIdx> = others.iter().copied().filter(|&it| it != node).collect();
+        let request = Toggles {
+            additions: &parents,
+            removals: &[],
+            skip_hopeless,
+            kernel: Kernel::Auto,
+        };
+        score.with_each(node, &[], request, scratch, &mut |parent, with| {
+            found(node, parent, with);
+        });
     }
 }
 
@@ -76,4 +120,6 @@ pub struct Scratch {
     pub(crate) candidates: Vec<NodeIdx>,
     /// Parents without one of them.
     pub(crate) family: Vec<NodeIdx>,
+    /// By node: its score without parents.
+    pub(crate) alone: Vec<f64>,
 }

@@ -98,6 +98,18 @@ impl LocalScore for Scorer {
     ) -> LogScore {
         self.score.with_each(node, parents, request, scratch, found)
     }
+
+    fn pairs(
+        &self,
+        lines: &[NodeIdx],
+        columns: &[NodeIdx],
+        skip_hopeless: bool,
+        scratch: &mut Scratch,
+        found: &mut dyn FnMut(NodeIdx, NodeIdx, Option<f64>),
+    ) {
+        self.score
+            .pairs(lines, columns, skip_hopeless, scratch, found);
+    }
 }
 
 #[cfg(test)]

@@ -38,10 +38,12 @@ impl Position {
     /// If the budget does not reach for its benefit vectors.
     pub fn new(dag: Dag, evaluator: &mut Evaluator) -> Result<Self, OutOfBudget> {
         let n = dag.nodes();
-        let mut benefits = Vec::with_capacity(n);
-        for node in NodeIdx::all(n) {
-            benefits.push(evaluator.benefits(node, dag.parents(node))?);
-        }
+        let benefits = if dag.edges().next().is_none() {
+            evaluator.benefits_without_parents()?
+        } else {
+            let families = NodeIdx::all(n).map(|node| evaluator.benefits(node, dag.parents(node)));
+            families.collect::<Result<_, _>>()?
+        };
         let score = benefits.iter().map(|family| family.score_value()).sum();
         let closure = Closure::new(&dag);
         let mut position = Self {

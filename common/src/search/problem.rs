@@ -3,13 +3,14 @@
 
 use super::benefits::{Benefits, GainingToggles};
 use super::constraints::Constraints;
+use super::pairs::{PairBlocks, Partners};
 use crate::data::Kernel;
 use crate::graph::{Cpdag, Dag};
 use crate::ids::NodeIdx;
 use crate::score::{BoundedCache, CacheStatistics, FamilyKey, FamilyPacker};
 use crate::score::{LocalScore, LogScore, Scratch, Toggles};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Arc, OnceLock};
 use thiserror::Error;
 
 /// A score of some data and constraints, ready to be searched by any number of chains.
@@ -22,8 +23,8 @@ pub struct Problem {
     packer: FamilyPacker,
     scores: BoundedCache<FamilyKey, f64>,
     benefits: BoundedCache<FamilyKey, Arc<Benefits>>,
-    /// By node, once somebody has asked: see [`Evaluator::partners`].
-    partners: Box<[OnceLock<Box<[NodeIdx]>>]>,
+    /// Once somebody has asked: see [`Evaluator::pair_up`].
+    partners: Partners,
 }
 
 /// The evaluation budget is used up, or the chain is to end where it is.
@@ -46,7 +47,7 @@ impl Problem {
             "the start keeps the constraints"
         );
         let packer = FamilyPacker::new(scorer.nodes());
-        let partners = (0..scorer.nodes()).map(|_| OnceLock::new()).collect();
+        let partners = Partners::new(scorer.nodes());
         Self {
             is_score_equivalent: scorer.spec().name().is_score_equivalent(),
             scorer: Box::new(scorer),
@@ -104,9 +105,10 @@ impl Problem {
         self.constraints.class_of(dag, self.is_score_equivalent)
     }
 
-    /// Returns the [partners](Evaluator::partners) of a node, none before somebody has asked for them.
-    pub(crate) fn known_partners(&self, node: NodeIdx) -> &[NodeIdx] {
-        self.partners[node.index()].get().map_or(&[], |list| list)
+    /// Returns the most promising parents of a node: those that gain most as its only one, best first,
+    /// [`Partners::MOST`] at most; none before [all pairs are known](Evaluator::pair_up).
+    pub(crate) fn partners(&self, node: NodeIdx) -> &[NodeIdx] {
+        self.partners.of(node)
     }
 
     /// Returns how the caches did: local scores, and benefit vectors.
@@ -133,9 +135,6 @@ pub struct Evaluator {
 }
 
 impl Evaluator {
-    /// How many [partners](Self::partners) a node has at most.
-    pub const MOST_PARTNERS: usize = 256;
-
     /// Makes an evaluator without a budget.
     #[must_use]
     pub fn new(problem: Arc<Problem>) -> Self {
@@ -256,11 +255,7 @@ impl Evaluator {
             return Ok(known);
         }
         let fresh = Arc::new(self.compute_benefits(node, parents));
-        if let Some(key) = key {
-            self.problem
-                .benefits
-                .insert(key, Arc::clone(&fresh), fresh.bytes());
-        }
+        self.remember(&fresh);
         Ok(fresh)
     }
 
@@ -280,27 +275,134 @@ impl Evaluator {
         Ok(self.count_toggles(node, parents, candidates))
     }
 
-    /// Returns the most promising parents of a node: those that gain most as its only one, best
-    /// first. They depend on the data alone, and are counted once for all chains. As many
-    /// evaluations are charged as there are pairs.
+    /// Counts the pairs of a [block](PairBlocks), unless another chain has. They depend on the data
+    /// alone. As many evaluations are charged as the block's nodes have possible parents.
     ///
     /// # Errors
     /// If the budget is used up; nothing is charged then.
-    pub fn partners(&mut self, node: NodeIdx) -> Result<&[NodeIdx], OutOfBudget> {
-        let problem = Arc::clone(&self.problem);
-        self.charge((1 + problem.constraints.addable(node, &[])) as u64)?;
-        if problem.partners[node.index()].get().is_none() {
-            let mut candidates = std::mem::take(&mut self.candidates);
-            problem.constraints.list_addable(node, &[], &mut candidates);
-            let additions = self.count_toggles(node, &[], &candidates).additions;
-            self.candidates = candidates;
-            let best = additions.into_iter().take(Self::MOST_PARTNERS);
-            let best = best.map(|(_, other)| other).collect();
-            // Where another thread was faster, it has found the same.
-            let _ = problem.partners[node.index()].set(best);
+    pub(crate) fn pair_up(&mut self, block: usize) -> Result<(), OutOfBudget> {
+        let constraints = &self.problem.constraints;
+        let nodes = PairBlocks::new(self.problem.nodes()).nodes(block);
+        let pairs = nodes
+            .map(|node| 1 + constraints.addable(node, &[]))
+            .sum::<usize>();
+        self.charge(pairs as u64)?;
+        self.know_pairs(block);
+        Ok(())
+    }
+
+    /// Makes the lists of partners. Pairs that nobody has counted in this process are counted now: what
+    /// that asks for was charged before a state was stored.
+    ///
+    /// # Errors
+    /// If the chain is to end; nothing is charged.
+    pub(crate) fn complete_partners(&mut self) -> Result<(), OutOfBudget> {
+        for block in 0..PairBlocks::new(self.problem.nodes()).count() {
+            if self.is_halted() {
+                return Err(OutOfBudget);
+            }
+            self.know_pairs(block);
         }
-        let known = self.problem.partners[node.index()].get();
-        Ok(known.map_or(&[], |partners| partners))
+        self.problem.partners.complete();
+        Ok(())
+    }
+
+    fn know_pairs(&mut self, block: usize) {
+        let problem = Arc::clone(&self.problem);
+        let Problem {
+            partners,
+            constraints,
+            ..
+        } = &*problem;
+        if constraints.max_parents() == 0 {
+            return partners.know(block, || ());
+        }
+        partners.know(block, || {
+            let alone = partners.alone(|node| self.count_alone(node));
+            self.count_pairs(block, |node, parent, score| {
+                let gain = score - alone[node.index()];
+                if gain > LogScore::MIN_GAIN && constraints.is_allowed(parent, node) {
+                    partners.gather(node, parent, gain);
+                }
+            });
+        });
+    }
+
+    /// Returns the gains of all toggles of every node without parents; charges what
+    /// [`Self::benefits`] does for each of them.
+    ///
+    /// # Errors
+    /// If the budget is used up, or the chain is to end.
+    pub(crate) fn benefits_without_parents(&mut self) -> Result<Vec<Arc<Benefits>>, OutOfBudget> {
+        let problem = Arc::clone(&self.problem);
+        let nodes = problem.nodes();
+        let mut known = Vec::with_capacity(nodes);
+        for node in NodeIdx::all(nodes) {
+            self.charge((1 + problem.constraints.addable(node, &[])) as u64)?;
+            let key = problem.packer.pack(node, &[]);
+            known.extend(key.and_then(|key| problem.benefits.get(&key)));
+        }
+        if known.len() == nodes {
+            return Ok(known);
+        }
+        known.clear();
+        let none = vec![f64::NEG_INFINITY; nodes].into_boxed_slice();
+        let mut scores = vec![none; nodes];
+        let blocks = PairBlocks::new(nodes).count();
+        for block in (0..blocks).filter(|_| problem.constraints.max_parents() > 0) {
+            if self.is_halted() {
+                return Err(OutOfBudget);
+            }
+            self.count_pairs(block, |node, parent, score| {
+                if problem.constraints.is_allowed(parent, node) {
+                    scores[node.index()][parent.index()] = score;
+                }
+            });
+        }
+        for (node, mut gains) in NodeIdx::all(nodes).zip(scores) {
+            let alone = self.count_alone(node);
+            gains.iter_mut().for_each(|score| *score -= alone);
+            let fresh = Arc::new(Benefits::new(node, [].into(), alone, gains));
+            self.remember(&fresh);
+            known.push(fresh);
+        }
+        Ok(known)
+    }
+
+    fn remember(&self, fresh: &Arc<Benefits>) {
+        if let Some(key) = self.problem.packer.pack(fresh.node(), fresh.parents()) {
+            let cache = &self.problem.benefits;
+            cache.insert(key, Arc::clone(fresh), fresh.bytes());
+        }
+    }
+
+    fn count_alone(&mut self, node: NodeIdx) -> f64 {
+        self.computed += 1;
+        let scorer = &self.problem.scorer;
+        scorer.local(node, &[], &mut self.scratch).value()
+    }
+
+    /// Hands out the scores of the pairs of a block, in both directions, but for those that lose
+    /// whatever the data say.
+    fn count_pairs(&mut self, block: usize, mut found: impl FnMut(NodeIdx, NodeIdx, f64)) {
+        let blocks = PairBlocks::new(self.problem.nodes());
+        let lines: Vec<NodeIdx> = blocks.nodes(block).collect();
+        self.candidates.clear();
+        self.candidates.extend(blocks.others(block));
+        let mut counted = 0;
+        self.problem.scorer.pairs(
+            &lines,
+            &self.candidates,
+            self.skip_hopeless,
+            &mut self.scratch,
+            &mut |node, parent, score| {
+                if let Some(score) = score {
+                    counted += 1;
+                    found(node, parent, score);
+                }
+            },
+        );
+        self.computed += counted;
     }
 
     fn count_toggles(
@@ -447,9 +549,12 @@ impl Evaluator {
         score
     }
 
+    fn is_halted(&self) -> bool {
+        self.halt.as_ref().is_some_and(|halt| halt.load(Relaxed))
+    }
+
     fn charge(&mut self, evaluations: u64) -> Result<(), OutOfBudget> {
-        let is_halted = self.halt.as_ref().is_some_and(|halt| halt.load(Relaxed));
-        if is_halted || self.limit - self.evaluations.min(self.limit) < evaluations {
+        if self.is_halted() || self.limit - self.evaluations.min(self.limit) < evaluations {
             return Err(OutOfBudget);
         }
         self.evaluations += evaluations;

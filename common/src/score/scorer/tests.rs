@@ -3,6 +3,7 @@ use crate::data::Kernel;
 use crate::graph::Dag;
 use crate::score::Toggles;
 use crate::score::by_definition;
+use crate::score::local::each_with_each;
 use crate::search::test_tables::numbered_table;
 use proptest::prelude::*;
 
@@ -46,6 +47,35 @@ proptest! {
                 let fast = scorer.local(NodeIdx::new(0), &parents, &mut scratch).value();
                 let slow = by_definition::local(&table, &spec, NodeIdx::new(0), &parents).value();
                 prop_assert!((fast - slow).abs() <= 1e-9 * slow.abs().max(1.0), "{name}: {fast} {slow}");
+            }
+        }
+    }
+
+    #[test]
+    fn pairs_have_the_scores_of_single_families(
+        table in any_table(), skip_hopeless in any::<bool>(), lines in 1usize..5,
+    ) {
+        let mut scratch = Scratch::default();
+        let all: Vec<NodeIdx> = NodeIdx::all(5).collect();
+        let lines = &all[..lines];
+        for name in NAMES {
+            let scorer = Scorer::new(Arc::clone(&table), ScoreSpec::usual(name));
+            let mut fast = Vec::new();
+            let mut note = |node, parent, score: Option<f64>| {
+                fast.push((node, parent, score.map(f64::to_bits)));
+            };
+            scorer.pairs(lines, &all, skip_hopeless, &mut scratch, &mut note);
+            let mut slow = Vec::new();
+            let mut note = |node, parent, score: Option<f64>| {
+                slow.push((node, parent, score.map(f64::to_bits)));
+            };
+            each_with_each(&scorer, lines, &all, skip_hopeless, &mut scratch, &mut note);
+            fast.sort();
+            slow.sort();
+            prop_assert_eq!(&fast, &slow, "{}", name);
+            for (node, parent, score) in slow {
+                let single = scorer.local(node, &[parent], &mut scratch).value();
+                prop_assert!(score.is_none_or(|score| score == single.to_bits()));
             }
         }
     }

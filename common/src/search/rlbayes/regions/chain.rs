@@ -7,7 +7,7 @@ use crate::elite::{EliteRow, Structure};
 use crate::graph::Dag;
 use crate::ids::{NodeIdx, Seed};
 use crate::search::rlbayes::{ChainRank, RlBayes, RlBayesParams, recombine};
-use crate::search::{Chain, ChainCore, Evaluator, Fields, OutOfBudget, Random};
+use crate::search::{Chain, ChainCore, Evaluator, Fields, OutOfBudget, PairBlocks, Random};
 use crate::search::{SavedChain, Seeds, StateKind, StepOutcome, UnfitState};
 use std::sync::Arc;
 
@@ -41,14 +41,14 @@ pub struct RegionChain {
 #[derive(Debug)]
 enum Stage {
     Start,
-    /// Partners of the nodes are being found; so many are known.
+    /// Partners of the nodes are being found; so many blocks of pairs are known.
     Pairing(usize),
     Climbing(Box<SparsePosition>),
     Regions(Box<SparsePosition>),
 }
 
-/// Nodes whose partners are found, and operations of the first climb, in one step.
-const PAIRED_A_STEP: usize = 32;
+/// Blocks of pairs that are counted, and operations of the first climb, in one step.
+const PAIRED_A_STEP: usize = 8;
 const CLIMB_STEPS: usize = 256;
 /// The sizes of regions in the first sweep. Each sweep doubles the larger one, up to a limit.
 const SIZES: (usize, usize) = (20, 60);
@@ -123,7 +123,7 @@ impl RegionChain {
         let stage = own.integer("stage")?;
         chain.stage = match stage {
             0 => Stage::Start,
-            1 => Stage::Pairing(own.size("known")?.min(nodes)),
+            1 => Stage::Pairing(own.size("known")?.min(nodes).div_ceil(PairBlocks::SIZE)),
             2 | 3 => {
                 let row = own.row("current")?.ok_or(UnfitState::Field("current"))?;
                 let mut position = stand_again(row, &mut chain.core.evaluator)?;
@@ -168,17 +168,17 @@ impl RegionChain {
                 Ok(())
             }
             Stage::Pairing(known) => {
-                let nodes = self.start.nodes();
-                // Chains begin at different nodes, so that threads find different ones.
-                let first = self.rank.first_place(nodes);
-                let until = nodes.min(*known + PAIRED_A_STEP);
+                let blocks = PairBlocks::new(self.start.nodes()).count();
+                // Chains begin at different blocks, so that threads find different ones.
+                let first = self.rank.first_place(blocks);
+                let until = blocks.min(*known + PAIRED_A_STEP);
+                let evaluator = &mut self.core.evaluator;
                 while *known < until {
-                    let node = NodeIdx::new((first + *known) % nodes);
-                    self.core.evaluator.partners(node)?;
+                    evaluator.pair_up((first + *known) % blocks)?;
                     *known += 1;
                 }
-                if *known == nodes {
-                    let evaluator = &mut self.core.evaluator;
+                if *known == blocks {
+                    evaluator.complete_partners()?;
                     let mut position = SparsePosition::new(self.start.clone(), evaluator)?;
                     position.settle(evaluator)?;
                     self.stage = Stage::Climbing(Box::new(position));
@@ -240,7 +240,7 @@ impl RegionChain {
             &search,
             |node| {
                 let found = &position.found()[node.index()];
-                let known = problem.known_partners(node).iter();
+                let known = problem.partners(node).iter();
                 known.chain(found).copied().collect()
             },
             evaluator,
@@ -353,9 +353,7 @@ fn stand_again(row: &EliteRow, evaluator: &mut Evaluator) -> Result<SparsePositi
         return Err(unfit);
     }
     let out = |OutOfBudget| UnfitState::Field("current");
-    for node in NodeIdx::all(nodes) {
-        evaluator.partners(node).map_err(out)?;
-    }
+    evaluator.complete_partners().map_err(out)?;
     SparsePosition::new(dag, evaluator).map_err(out)
 }
 
@@ -419,7 +417,7 @@ impl Chain for RegionChain {
     fn save_own(&self) -> Fields {
         let (stage, known, position) = match &self.stage {
             Stage::Start => (0, 0, None),
-            Stage::Pairing(known) => (1, *known, None),
+            Stage::Pairing(known) => (1, *known * PairBlocks::SIZE, None),
             Stage::Climbing(position) => (2, 0, Some(position)),
             Stage::Regions(position) => (3, 0, Some(position)),
         };

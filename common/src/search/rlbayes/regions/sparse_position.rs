@@ -10,7 +10,7 @@ use crate::elite::{EliteRow, Structure};
 use crate::graph::{Dag, ReachScratch};
 use crate::ids::NodeIdx;
 use crate::score::LogScore;
-use crate::search::{Evaluator, GainingToggles, Operation, OutOfBudget, Random};
+use crate::search::{Evaluator, GainingToggles, Operation, OutOfBudget, Partners, Random};
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
@@ -112,7 +112,7 @@ impl SparsePosition {
 
     /// Returns how many bytes it holds at most beside what all share.
     pub(super) fn bytes_for(nodes: usize) -> usize {
-        let family = size_of::<Family>() + 64 + Evaluator::MOST_PARTNERS * size_of::<(f64, u64)>();
+        let family = size_of::<Family>() + 64 + Partners::MOST * size_of::<(f64, u64)>();
         nodes * (family + 4 * size_of::<Proposal>() + 256)
     }
 
@@ -241,7 +241,7 @@ impl SparsePosition {
         let toggles = evaluator.gaining_toggles(node, &parents, &all);
         self.candidates = all;
         let toggles = toggles?;
-        let known = evaluator.problem().known_partners(node);
+        let known = evaluator.problem().partners(node);
         let before = self.found[node.index()].len();
         let new = toggles.additions().iter().map(|&(_, other)| other);
         self.note_candidates(node, new.filter(|other| !known.contains(other)));
@@ -312,7 +312,7 @@ impl SparsePosition {
         let family = &self.families[node.index()];
         let constraints = evaluator.constraints();
         if family.parents.len() < constraints.max_parents() {
-            let known = evaluator.problem().known_partners(node);
+            let known = evaluator.problem().partners(node);
             let found = &self.found[node.index()];
             let all = known.iter().chain(found).copied();
             candidates.extend(all.filter(|other| family.parents.binary_search(other).is_err()));

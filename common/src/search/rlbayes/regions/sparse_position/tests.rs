@@ -15,9 +15,7 @@ proptest! {
         let mut evaluator = Evaluator::new(Arc::clone(&problem)).skipping_hopeless();
         let start = problem.start().clone();
         let mut position = SparsePosition::new(start, &mut evaluator).unwrap();
-        for node in NodeIdx::all(problem.nodes()) {
-            evaluator.partners(node).unwrap();
-        }
+        evaluator.complete_partners().unwrap();
         // Widening finds what has no signal of its own; with that, every node has been looked at.
         loop {
             while position.climb(3, &mut evaluator, &mut random).unwrap() {
