@@ -320,6 +320,28 @@ impl Position {
         gain.filter(|&gain| gain > f64::NEG_INFINITY)
     }
 
+    /// Lists the legal operations on a node's family with their gains; the position must be up to date.
+    pub fn list_operations(&mut self, to: NodeIdx, list: &mut Vec<(f64, Operation)>) {
+        self.closure.sweep(&self.dag);
+        list.clear();
+        let family = &self.benefits[to.index()];
+        for from in NodeIdx::all(self.dag.nodes()) {
+            let gain = family.gain(from);
+            if gain == f64::NEG_INFINITY {
+                continue;
+            }
+            if family.parents().binary_search(&from).is_ok() {
+                list.push((gain, Operation::Delete(from, to)));
+                let turned = gain + self.benefits[from.index()].gain(to);
+                if turned > f64::NEG_INFINITY && !self.closure.has_detour(&self.dag, from, to) {
+                    list.push((turned, Operation::Reverse(from, to)));
+                }
+            } else if !self.closure.reaches(to, from) {
+                list.push((gain, Operation::Add(from, to)));
+            }
+        }
+    }
+
     /// Returns the network as a row; the position must be up to date.
     #[must_use]
     pub fn row(&self) -> EliteRow {

@@ -3,7 +3,7 @@
 use super::baseline::HillClimbingParams;
 use super::test_tables::*;
 use super::*;
-use crate::ids::{ChainId, Seed};
+use crate::ids::{ChainId, NodeIdx, Seed};
 use crate::score::LogScore;
 use std::sync::Arc;
 
@@ -233,13 +233,24 @@ fn incremental_positions_equal_a_fresh_one_after_any_operations() {
             position.back_to_mark();
             assert_eq!(position.row(), marked);
             position.climb(&mut evaluator, &mut random).unwrap();
+            let mut legal = Vec::new();
             for number in 0..Operation::count(10) {
-                let gain = position.legal_gain(Operation::from_number(number, 10));
+                let operation = Operation::from_number(number, 10);
+                let gain = position.legal_gain(operation);
                 assert!(
                     gain.is_none_or(|gain| gain <= LogScore::MIN_GAIN),
                     "a local optimum"
                 );
+                legal.extend(gain.map(|gain| (operation, gain)));
             }
+            let (mut listed, mut of_node) = (Vec::new(), Vec::new());
+            for node in NodeIdx::all(10) {
+                position.list_operations(node, &mut of_node);
+                listed.extend(of_node.iter().map(|&(gain, operation)| (operation, gain)));
+            }
+            legal.sort_by_key(|&(operation, _)| operation);
+            listed.sort_by_key(|&(operation, _)| operation);
+            assert_eq!(listed, legal);
             position.mark();
             marked = position.row();
         }

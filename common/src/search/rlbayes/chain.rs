@@ -218,7 +218,7 @@ impl RlBayes {
         for _ in 0..bursts {
             let place = self.places[random.below(self.places.len())];
             self.explorer
-                .burst(kind, place, position, evaluator, random);
+                .burst(kind, place, position, evaluator, random)?;
         }
         position.climb(evaluator, random)?;
         let change = position.score().value() - before;

@@ -3,7 +3,7 @@
 
 use crate::graph::Dag;
 use crate::ids::NodeIdx;
-use crate::search::{Evaluator, Position, Random};
+use crate::search::{Evaluator, Operation, OutOfBudget, Position, Random};
 
 /// How a burst disturbs the network around its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -16,15 +16,19 @@ pub enum BurstKind {
     Cluster,
     /// About half of the node's edges are turned round or dropped.
     Halve,
+    /// One to three operations near the place, drawn among those that lose least: what two families
+    /// gain together where each step alone loses.
+    Concede,
 }
 
 impl BurstKind {
     /// How often each kind is drawn.
-    pub const MIX: [(Self, u32); 4] = [
+    pub const MIX: [(Self, u32); 5] = [
         (Self::Shake, 10),
         (Self::Isolate, 3),
         (Self::Cluster, 20),
         (Self::Halve, 10),
+        (Self::Concede, 8),
     ];
 }
 
@@ -32,20 +36,24 @@ impl BurstKind {
 #[derive(Debug, Default)]
 pub struct Explorer {
     edges: Vec<(NodeIdx, NodeIdx)>,
+    operations: Vec<(f64, Operation)>,
     members: Vec<NodeIdx>,
     is_member: Vec<bool>,
 }
 
 impl Explorer {
     /// Disturbs the network.
+    ///
+    /// # Errors
+    /// If the budget does not reach for the scores that the burst looks at.
     pub fn burst(
         &mut self,
         kind: BurstKind,
         place: NodeIdx,
         position: &mut Position,
-        evaluator: &Evaluator,
+        evaluator: &mut Evaluator,
         random: &mut Random,
-    ) {
+    ) -> Result<(), OutOfBudget> {
         match kind {
             BurstKind::Shake => self.shake(place, position, evaluator, random),
             BurstKind::Isolate => self.isolate(place, position, evaluator),
@@ -54,7 +62,50 @@ impl Explorer {
                 self.drop_region(place, size, position, evaluator, random);
             }
             BurstKind::Halve => self.halve(place, position, evaluator, random),
+            BurstKind::Concede => return self.concede(place, position, evaluator, random),
         }
+        Ok(())
+    }
+
+    /// The n-th best operation on a family is drawn with a chance that falls by a quarter from one to
+    /// the next, whatever they lose: tall tables lose more by each. What the burst has done is not undone by it.
+    fn concede(
+        &mut self,
+        place: NodeIdx,
+        position: &mut Position,
+        evaluator: &mut Evaluator,
+        random: &mut Random,
+    ) -> Result<(), OutOfBudget> {
+        self.edges.clear();
+        let mut node = place;
+        for _ in 0..1 + random.below(3) {
+            position.refresh(evaluator)?;
+            position.list_operations(node, &mut self.operations);
+            let done = &self.edges;
+            self.operations.retain(|(_, operation)| {
+                let (from, to) = operation.edge();
+                !done.contains(&(from, to)) && !done.contains(&(to, from))
+            });
+            if self.operations.is_empty() {
+                break;
+            }
+            let mut rank = 0;
+            while rank + 1 < self.operations.len() && random.chance(0.75) {
+                rank += 1;
+            }
+            let best_first = |a: &(f64, Operation), b: &(f64, Operation)| {
+                b.0.total_cmp(&a.0).then(a.1.cmp(&b.1))
+            };
+            let (_, &mut (_, operation), _) =
+                self.operations.select_nth_unstable_by(rank, best_first);
+            position.apply(operation, evaluator);
+            let (from, to) = operation.edge();
+            self.edges.push((from, to));
+            if random.chance(0.5) {
+                node = if from == node { to } else { from };
+            }
+        }
+        Ok(())
     }
 
     fn shake(
