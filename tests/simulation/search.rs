@@ -133,6 +133,7 @@ impl Search {
             lease: Duration::from_secs(6),
             replicates: 0,
             chain_memory: ChainMemory::default(),
+            most_per_round: u64::MAX,
         };
         let settings = vec![("plan".to_owned(), format!("{plan:?}"))];
         let data = Bytes::from(encode_table(&table));

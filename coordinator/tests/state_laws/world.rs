@@ -76,6 +76,7 @@ fn plan(pace: Pace, replicates: u32) -> SearchPlan {
         lease: Duration::from_secs(10),
         replicates,
         chain_memory: ChainMemory::default(),
+        most_per_round: u64::MAX,
     }
 }
 
