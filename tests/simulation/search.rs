@@ -97,6 +97,8 @@ impl Search {
         let budget = match ends {
             Ends::FreeByTime => Budget {
                 time: Some(TIME),
+                // Far more than anybody can do, and less than a message can claim.
+                evaluations: Some(1 << 44),
                 ..Budget::default()
             },
             Ends::LockstepByEvaluations => Budget {

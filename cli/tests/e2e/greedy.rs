@@ -17,14 +17,14 @@ use std::time::{Duration, Instant};
 use tonic::Code;
 
 const ASIA: &str = "asia_n1000_s1.csv.gz";
-const WIDE: &str = "win95pts_n1000_s1.csv.gz";
-const MIB: u64 = 1 << 20;
+pub(crate) const WIDE: &str = "win95pts_n1000_s1.csv.gz";
+pub(crate) const MIB: u64 = 1 << 20;
 /// The HTTP/2 preface, empty settings, and a PING.
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
 const PING: &[u8] = b"\0\0\x08\x06\0\0\0\0\x0012345678";
 
 /// Connections that speak HTTP/2 and only ping: more than a coordinator has places for strangers.
-fn pinging(port: u16, count: usize) -> Vec<TcpStream> {
+pub(crate) fn pinging(port: u16, count: usize) -> Vec<TcpStream> {
     let stranger = || {
         let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
         let _ = stream
@@ -82,7 +82,7 @@ fn idle_strangers_keep_nobody_out() {
     drop(readers);
 }
 
-fn get(address: &str, path: &str) -> String {
+pub(crate) fn get(address: &str, path: &str) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(SOON)).unwrap();
     write!(
@@ -97,7 +97,7 @@ fn get(address: &str, path: &str) -> String {
 
 /// A network in which every node has most of the 30 before it as parents, and a score that is possible
 /// and wrong: it has to be counted to be refused.
-fn costly(number: u16) -> v1::Row {
+pub(crate) fn costly(number: u16) -> v1::Row {
     let parents = |node: u16| {
         (node.saturating_sub(30)..node).filter(move |at| !(at + number % 13).is_multiple_of(13))
     };

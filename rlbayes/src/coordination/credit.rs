@@ -159,13 +159,6 @@ impl Credits {
         by_chain
     }
 
-    /// Returns whether there is any of that.
-    pub(super) fn are_waited_for(&self) -> bool {
-        self.accounts
-            .values()
-            .any(|account| !account.waiting.is_empty())
-    }
-
     /// Resumes with what waited before a restart, whoever had claimed it.
     pub(super) fn waited(waiting: impl IntoIterator<Item = (ChainId, ChainCounters)>) -> Self {
         let mut credits = Self::default();
@@ -270,14 +263,14 @@ const NANOS: u128 = 1_000_000_000;
 
 impl State {
     /// Takes what a worker process claims to have done on a chain: as much of it counts as can have
-    /// been done. Chains of the coordinator's own process need no such care.
+    /// been done. Returns whether all of it does. The coordinator's own process needs no such care.
     pub(super) fn claim(
         &mut self,
         now: Duration,
         (worker, peer): (Option<WorkerId>, Option<PeerId>),
         chain: ChainId,
         added: ChainCounters,
-    ) {
+    ) -> bool {
         let credited = match peer {
             Some(peer) => self.credits.claim(now, peer, chain, added),
             None => added,
@@ -286,6 +279,7 @@ impl State {
         if let Some(worker) = worker {
             self.members.credit(now, worker, credited.evaluations);
         }
+        credited == added
     }
 
     /// Returns who stands behind a worker process that has run a chain; none: this process.
@@ -327,11 +321,6 @@ impl State {
             }
         }
         self.check_budget(now, commands);
-        if self.is_running()
-            && let Some(reason) = self.all_done()
-        {
-            self.stop(now, reason, commands);
-        }
     }
 
     /// Returns on how many threads each peer runs chains: a thread without a chain does nothing.
@@ -353,18 +342,21 @@ impl State {
         threads
     }
 
-    /// Returns whether a free-running chain that is said to have used up its share has.
+    /// Returns whether a free-running chain that is said to have used up its share has, as far as its
+    /// work counts.
     pub(super) fn has_used_its_share(&self, chain: ChainId, status: ChainStatus) -> bool {
         let claimed = self.chains.get(&chain).map(|chain| chain.counted.sum());
-        let claimed = claimed.unwrap_or_default();
+        let counted = claimed
+            .unwrap_or_default()
+            .since(self.credits.waiting_of(chain));
         match status {
             ChainStatus::Running | ChainStatus::Exhausted => true,
             ChainStatus::OutOfEvaluations => self
                 .share_of(chain, self.plan.budget.evaluations, |it| it.evaluations)
-                .is_some_and(|share| claimed.evaluations.saturating_add(LAST_QUESTION) >= share),
+                .is_some_and(|share| counted.evaluations.saturating_add(LAST_QUESTION) >= share),
             ChainStatus::OutOfIterations => self
                 .share_of(chain, self.plan.budget.iterations, |it| it.iterations)
-                .is_some_and(|share| claimed.iterations >= share),
+                .is_some_and(|share| counted.iterations >= share),
         }
     }
 

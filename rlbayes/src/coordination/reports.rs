@@ -134,7 +134,9 @@ impl State {
         {
             let added = chain.counted.raise(run, report.counters);
             let peer = self.peer_behind(worker, incarnation, id);
-            self.claim(now, (holder, peer), id, added);
+            if !self.claim(now, (holder, peer), id, added) {
+                commands.push(Command::StoreProgress);
+            }
         }
         self.merge(now, report, commands);
         self.check_budget(now, commands);
@@ -454,10 +456,6 @@ impl State {
         }
         if let Some(reason) = self.doing.search_ended_by() {
             return Some(reason);
-        }
-        // Shares are used up once what was claimed of them counts.
-        if self.credits.are_waited_for() {
-            return None;
         }
         let any = |status| self.chains.values().any(|chain| chain.status == status);
         Some(if any(ChainStatus::OutOfEvaluations) {
