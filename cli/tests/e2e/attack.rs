@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 
 /// Connections of strangers, on each port.
 const STRANGERS: usize = 300;
-/// What the coordinator may use.
+/// What the coordinator of a test may use.
 const MEMORY: u64 = 256 * MIB;
 /// What answers on their way may take besides, and each connection (docs/operations.md).
 const ANSWERS: u64 = 200 * MIB;
@@ -168,7 +168,7 @@ fn a_mix_of_attacks_costs_honest_workers_nothing() {
     let address = format!("127.0.0.1:{http}");
     let time = format!("{}s", attack_time().as_secs());
     let evaluations = (1u64 << 44).to_string();
-    let mut flags = vec!["--chains", "6", "--time", &time, "--memory", "256MiB"];
+    let mut flags = vec!["--chains", "6", "--time", &time];
     flags.extend(["--http", &address, "--lease", "6s"]);
     flags.extend(["--evaluations", &evaluations]);
     let mut cluster = start_cluster(WIDE, &flags);
