@@ -5,6 +5,9 @@
 //! In lockstep, where the same bits are promised, time decides nothing: a report that its round cannot
 //! hold is refused, and its chain goes to another worker.
 
+#[cfg(test)]
+mod tests;
+
 use super::State;
 use super::command::Command;
 use rlbayes_common::exchange::{ChainCounters, ChainReport, ChainStatus};
@@ -119,20 +122,19 @@ impl Credits {
     fn set_paces(&mut self) {
         let mut shown: [Vec<(u64, PeerId)>; 6] = Default::default();
         for (&peer, account) in &self.accounts {
-            if account.threads > 0 && account.busy >= SETTLED {
-                for (shown, credited) in shown.iter_mut().zip(account.credited) {
-                    shown.push((per_second(credited, account.busy), peer));
-                }
+            for (shown, pace) in shown.iter_mut().zip(account.shown().into_iter().flatten()) {
+                shown.push((pace, peer));
             }
         }
         for shown in &mut shown {
             shown.sort_unstable();
         }
         for (&peer, account) in &mut self.accounts {
+            let own = account.shown();
             account.pace = std::array::from_fn(|at| {
                 let of_a_thread = OF_A_THREAD[at];
                 let most = of_a_thread.saturating_mul(account.threads.max(1));
-                match median_of_others(&shown[at], peer) {
+                match median_of_others(&shown[at], own.map(|own| (own[at], peer))) {
                     None => most,
                     Some(others) => others
                         .saturating_mul(TIMES_OTHERS)
@@ -185,6 +187,15 @@ impl Account {
         }
     }
 
+    /// Returns its pace as far as it counts; none: it has to settle, or does not take part.
+    fn shown(&self) -> Option<Figures> {
+        let is_shown = self.threads > 0 && self.busy >= SETTLED;
+        is_shown.then(|| {
+            self.credited
+                .map(|credited| per_second(credited, self.busy))
+        })
+    }
+
     /// Takes in the time that has passed.
     fn pass(&mut self, now: Duration) {
         let passed = now.saturating_sub(self.at);
@@ -192,11 +203,11 @@ impl Account {
         if self.threads > 0 && self.credited != [0; 6] {
             self.busy += passed;
         }
-        for at in 0..self.purse.len() {
+        self.purse = std::array::from_fn(|at| {
             let most = in_time(self.pace[at], CARRIED).max(OF_A_THREAD[at]);
             let more = self.purse[at].saturating_add(in_time(self.pace[at], passed));
-            self.purse[at] = more.min(most);
-        }
+            more.min(most)
+        });
     }
 
     /// Spends counters if all of them can be spent; returns whether they could.
@@ -240,9 +251,9 @@ impl Account {
     }
 }
 
-/// Returns the lower median of what others show; none: there are no others.
-fn median_of_others(shown: &[(u64, PeerId)], peer: PeerId) -> Option<u64> {
-    let own = shown.iter().position(|&(_, of)| of == peer);
+/// Returns the lower median of what others show, in order; none: there are no others.
+fn median_of_others(shown: &[(u64, PeerId)], own: Option<(u64, PeerId)>) -> Option<u64> {
+    let own = own.and_then(|own| shown.binary_search(&own).ok());
     let others = shown.len() - usize::from(own.is_some());
     let middle = others.checked_sub(1)? / 2;
     let place = middle + usize::from(own.is_some_and(|own| own <= middle));
