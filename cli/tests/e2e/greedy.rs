@@ -127,7 +127,7 @@ fn a_flood_of_costly_rows_takes_no_lease_and_little_memory() {
     let warm = resident_bytes(cluster.coordinator());
     let url = cluster.url();
     // One more that is honest: it brings right rows that nobody knows yet, one at a time.
-    let rows: Vec<v1::Row> = (1..70).map(|node| true_row(WIDE, &[(0, node)])).collect();
+    let rows: Vec<v1::Row> = (1..60).map(|node| true_row(WIDE, &[(0, node)])).collect();
     let mut honest = Peer::join(&url, 7);
     let done = AtomicBool::new(false);
     let mut waited = Vec::new();
