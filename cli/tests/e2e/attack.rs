@@ -179,8 +179,8 @@ fn a_mix_of_attacks_costs_honest_workers_nothing() {
     let honest_ids: Vec<u64> = before.workers.iter().map(|worker| worker.id).collect();
     let (url, port) = (cluster.url(), cluster.port());
     let mut honest = Peer::join(&url, 7);
-    let right: Vec<v1::Row> = (1..60).map(|node| true_row(WIDE, &[(0, node)])).collect();
-    let valid: Vec<v1::Row> = (2..60).map(|node| true_row(WIDE, &[(1, node)])).collect();
+    let right: Vec<v1::Row> = (2..60).map(|node| true_row(WIDE, &[(0, node)])).collect();
+    let valid: Vec<v1::Row> = (3..60).map(|node| true_row(WIDE, &[(2, node)])).collect();
     let many = vec![costly(1); 60];
     let done = AtomicBool::new(false);
     let attack = Attack {

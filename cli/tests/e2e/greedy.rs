@@ -95,13 +95,19 @@ pub(crate) fn get(address: &str, path: &str) -> String {
     answer
 }
 
+/// Columns of the wide table that are constant: an edge there is refused before anything is counted.
+pub(crate) const CONSTANT: [u16; 2] = [1, 68];
+
 /// A network in which every node has most of the 30 before it as parents, and a score that is possible
 /// and wrong: it has to be counted to be refused.
 pub(crate) fn costly(number: u16) -> v1::Row {
     let parents = |node: u16| {
-        (node.saturating_sub(30)..node).filter(move |at| !(at + number % 13).is_multiple_of(13))
+        (node.saturating_sub(30)..node)
+            .filter(move |at| !(at + number % 13).is_multiple_of(13))
+            .filter(|at| !CONSTANT.contains(at))
     };
     let pairs: Vec<(u16, u16)> = (1..76u16)
+        .filter(|node| !CONSTANT.contains(node))
         .flat_map(|node| parents(node).map(move |parent| (node, parent)))
         .collect();
     v1::Row {
@@ -127,7 +133,7 @@ fn a_flood_of_costly_rows_takes_no_lease_and_little_memory() {
     let warm = resident_bytes(cluster.coordinator());
     let url = cluster.url();
     // One more that is honest: it brings right rows that nobody knows yet, one at a time.
-    let rows: Vec<v1::Row> = (1..60).map(|node| true_row(WIDE, &[(0, node)])).collect();
+    let rows: Vec<v1::Row> = (2..60).map(|node| true_row(WIDE, &[(0, node)])).collect();
     let mut honest = Peer::join(&url, 7);
     let done = AtomicBool::new(false);
     let mut waited = Vec::new();
@@ -158,7 +164,7 @@ fn a_flood_of_costly_rows_takes_no_lease_and_little_memory() {
     });
     waited.sort_unstable();
     let p99 = waited[waited.len() * 99 / 100];
-    assert!(p99 < Duration::from_secs(5), "an exchange took {p99:?}");
+    assert!(p99 < Duration::from_secs(2), "an exchange took {p99:?}");
     let after = cluster.status().unwrap();
     assert!(after.refused_rows > 100, "{}", after.refused_rows);
     assert!(after.exchanges > before.exchanges + 2);
