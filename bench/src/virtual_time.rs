@@ -88,6 +88,7 @@ pub(crate) fn run_watched(setup: &VirtualRun, watcher: &mut dyn Watcher) -> Outc
         lease: Duration::MAX / 4,
         replicates: 0,
         chain_memory: ChainMemory::default(),
+        most_per_round: u64::MAX,
     });
     let worker = join(&mut state);
     let mut chains: Vec<Option<Box<dyn Chain>>> = (0..setup.chains)
@@ -172,6 +173,7 @@ fn join(state: &mut State) -> WorkerId {
         chains: Vec::new(),
         search: None,
         work: Work::Search,
+        peer: None,
     };
     state.apply(Duration::ZERO, Event::Join(hello));
     let welcome = state.welcome(INCARNATION);

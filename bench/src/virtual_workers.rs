@@ -138,6 +138,7 @@ fn plan(request: &SearchRequest) -> SearchPlan {
         lease: Duration::MAX / 4,
         replicates: 0,
         chain_memory: ChainMemory::default(),
+        most_per_round: u64::MAX,
     }
 }
 
@@ -174,6 +175,7 @@ impl Worker {
             chains: Vec::new(),
             search: None,
             work: Work::Search,
+            peer: None,
         };
         state.apply(self.clock, Event::Join(hello));
         if let Ok(welcome) = state.welcome(self.incarnation) {

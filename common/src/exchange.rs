@@ -2,7 +2,7 @@
 //! they share a process or a network lies between.
 
 use crate::elite::{EliteRow, Found};
-use crate::ids::{ChainId, Incarnation, NodeIdx, SearchId, Seed, WorkerId};
+use crate::ids::{ChainId, Incarnation, NodeIdx, PeerId, SearchId, Seed, WorkerId};
 use crate::score::{LogScore, ScoreSpec};
 use crate::search::{NamedConstraints, SearchSpec, SeedCounts, Seeds, StoppedBy};
 use crate::support::Resampling;
@@ -232,6 +232,8 @@ pub struct Hello {
     pub search: Option<SearchId>,
     /// What they are part of.
     pub work: Work,
+    /// Who says this, as whoever took the message knows it; none: the coordinator's own process.
+    pub peer: Option<PeerId>,
 }
 
 /// What a worker gets when it joins.

@@ -79,6 +79,10 @@ number!(
     Incarnation(u64)
 );
 number!(
+    /// Who stands behind a worker, by what it cannot choose, as its coordinator numbers it.
+    PeerId(u64)
+);
+number!(
     /// A lockstep round, counted from 0.
     Round(u64)
 );

@@ -2,7 +2,9 @@
 //! connects from. What is shared among callers (places, bytes, processor time, patience) is shared
 //! among peers, never among numbers that a sender draws.
 
+use rlbayes_common::ids::PeerId;
 use std::fmt;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
@@ -20,6 +22,14 @@ impl Peer {
     #[must_use]
     pub fn at(address: IpAddr) -> Self {
         Self::Address(known_by(address))
+    }
+
+    /// Returns its number, for whoever need not know more of it; none is 0.
+    #[must_use]
+    pub(crate) fn number(&self) -> PeerId {
+        let mut hasher = DefaultHasher::new();
+        self.hash(&mut hasher);
+        PeerId(hasher.finish() | 1)
     }
 
     /// Returns the peer of a connection that has no address, as in tests.

@@ -657,6 +657,7 @@ impl Coordinator for Service {
             // They are shown on terminals.
             *shown = shown.replace(char::is_control, "?");
         }
+        hello.peer = Some(caller.peer.number());
         let (host, incarnation) = (hello.host.clone(), hello.incarnation);
         let welcome = answered(self.shared.handle.join(hello)).await?;
         let is_given_chains = !welcome.orders.is_empty();

@@ -40,6 +40,8 @@ const INCARNATIONS: TableDefinition<'_, (u32, u32), (u64, [u64; 6])> =
     TableDefinition::new("incarnations");
 /// (chain, place among them) -> a process whose work is part of the sum.
 const RETIRED: TableDefinition<'_, (u32, u32), u64> = TableDefinition::new("retired");
+/// chain -> what workers claim to have done on it and does not count yet.
+const WAITING: TableDefinition<'_, u32, [u64; 6]> = TableDefinition::new("waiting");
 /// chain -> sealed state at the last barrier.
 const CHAINS: TableDefinition<'_, u32, &[u8]> = TableDefinition::new("chains");
 
@@ -67,6 +69,7 @@ pub struct Journal {
 struct Processes {
     incarnations: Vec<(ChainId, Incarnation, ChainCounters)>,
     retired: Vec<(ChainId, Incarnation)>,
+    waiting: Vec<(ChainId, ChainCounters)>,
 }
 
 /// What is written at once.
@@ -366,6 +369,17 @@ impl Journal {
             Err(redb::TableError::TableDoesNotExist(_)) => {}
             Err(error) => return Err(JournalError::Database(error.into())),
         }
+        match read.open_table(WAITING) {
+            Ok(table) => {
+                for entry in table.iter().map_err(redb::Error::from)? {
+                    let (chain, figures) = entry.map_err(redb::Error::from)?;
+                    let waiting = ChainCounters::from_figures(figures.value());
+                    progress.waiting.push((ChainId(chain.value()), waiting));
+                }
+            }
+            Err(redb::TableError::TableDoesNotExist(_)) => {}
+            Err(error) => return Err(JournalError::Database(error.into())),
+        }
         let mut replicates = BTreeMap::new();
         match read.open_table(REPLICATES) {
             Ok(table) => {
@@ -476,6 +490,7 @@ impl Journal {
                 if before.is_none() {
                     write.delete_table(INCARNATIONS)?;
                     write.delete_table(RETIRED)?;
+                    write.delete_table(WAITING)?;
                 }
                 let before = before.unwrap_or_default();
                 let mut table = write.open_table(INCARNATIONS)?;
@@ -498,6 +513,21 @@ impl Journal {
                         table.insert((chain.0, place), incarnation.0)?;
                     }
                 }
+                let mut table = write.open_table(WAITING)?;
+                let is_gone = |(chain, _): &&(ChainId, ChainCounters)| {
+                    let kept = progress.waiting.binary_search_by_key(chain, |(of, _)| *of);
+                    kept.is_err()
+                };
+                for (chain, _) in before.waiting.iter().filter(is_gone) {
+                    table.remove(chain.0)?;
+                }
+                for (chain, waiting) in &progress.waiting {
+                    let known = before.waiting.binary_search_by_key(chain, |(of, _)| *of);
+                    let known = known.ok().and_then(|at| before.waiting.get(at));
+                    if known.is_none_or(|(_, known)| known != waiting) {
+                        table.insert(chain.0, waiting.to_figures())?;
+                    }
+                }
             }
             failpoint::pass("journal-before-commit");
             Ok(())
@@ -506,6 +536,7 @@ impl Journal {
             self.written = Some(Processes {
                 incarnations: progress.incarnations.clone(),
                 retired: progress.retired.clone(),
+                waiting: progress.waiting.clone(),
             });
         }
         failpoint::pass("journal-after-commit");
@@ -582,6 +613,7 @@ fn numbers_of(progress: &Progress) -> impl Iterator<Item = (&'static str, Option
         counters,
         incarnations: _,
         retired: _,
+        waiting: _,
         seeds_sent,
         exchanges,
         refused_rows,
@@ -637,6 +669,7 @@ fn progress_of(numbers: &BTreeMap<String, u64>) -> Progress {
         counters: ChainCounters::from_figures(FIGURES.map(zero)),
         incarnations: Vec::new(),
         retired: Vec::new(),
+        waiting: Vec::new(),
         seeds_sent: zero("seeds_sent"),
         // Earlier versions did not store these.
         exchanges: zero("exchanges"),

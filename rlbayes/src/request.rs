@@ -509,7 +509,20 @@ impl SearchRequest {
             replicates: 0,
             chain_memory: MemoryLayout::new(self.table.data(), self.score, &self.algorithm, 0)
                 .chain_memory(),
+            most_per_round: self.most_per_round(),
         }
+    }
+
+    /// Returns how many evaluations a chain can make in a round, by far: some slices, and the longest
+    /// step of any search.
+    fn most_per_round(&self) -> u64 {
+        const SLICES: u64 = 64;
+        const OF_EACH_PAIR: u64 = 1024;
+        let nodes = self.table.data().nodes() as u64;
+        let step = OF_EACH_PAIR.saturating_mul(nodes * nodes);
+        SLICES
+            .saturating_mul(self.round_evaluations)
+            .saturating_add(step)
     }
 
     /// Returns what makes two rows of the elite pool one.

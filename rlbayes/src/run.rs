@@ -289,6 +289,7 @@ impl Run<'_> {
             chains: Vec::new(),
             search: None,
             work: Work::Search,
+            peer: None,
         };
         let commands = self.state.apply(Duration::ZERO, Event::Join(hello));
         self.carry_out(Duration::ZERO, commands);

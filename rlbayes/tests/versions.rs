@@ -121,6 +121,7 @@ fn progress() -> Progress {
         counters: done(7),
         incarnations: vec![(ChainId(1), Incarnation(9), done(11))],
         retired: vec![(ChainId(1), Incarnation(8))],
+        waiting: Vec::new(),
         seeds_sent: 3,
         // These are not kept by the first fixtures.
         exchanges: 0,

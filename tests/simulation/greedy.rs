@@ -32,6 +32,8 @@ pub(crate) enum Greed {
     Forgery,
     /// It has joined, and reports chains that it does not hold as done.
     ChainsOfOthers,
+    /// It has joined, and reports more work of its own chains than anybody can do.
+    Lies,
     /// It begins to send states of chains, and does not go on.
     Uploads,
     /// It watches, and never reads.
@@ -60,7 +62,7 @@ impl Peer {
     /// Is greedy for as long as its host lives.
     pub(crate) async fn run(self: Rc<Self>) -> turmoil::Result {
         let calls = match self.greed {
-            Greed::Joins | Greed::Threads => 1,
+            Greed::Joins | Greed::Threads | Greed::Lies => 1,
             _ => AT_A_TIME,
         };
         for call in 0..calls {
@@ -139,6 +141,26 @@ impl Peer {
                         .await?;
                     sleep(AGAIN).await;
                 }
+            }
+            Greed::Lies => {
+                let hello = self.hello(random.bits() | 1, 1);
+                let (incarnation, joined) = (hello.incarnation, client.join(hello).await?);
+                let mut chains = joined.get_ref().chains.clone();
+                for number in 0.. {
+                    let mut reports = self.finished(random);
+                    reports.truncate(chains.len());
+                    for (report, &chain) in reports.iter_mut().zip(&chains) {
+                        report.chain = chain;
+                        report.sequence = number;
+                        report.status = v1::ChainStatus::OutOfEvaluations.into();
+                    }
+                    let lies = self.exchange(joined.get_ref().worker, incarnation, reports);
+                    let reply = client.exchange(lies).await?;
+                    chains.extend(reply.get_ref().orders.iter().map(|order| order.chain));
+                    chains.truncate(self.finished(random).len());
+                    sleep(AGAIN).await;
+                }
+                Ok(())
             }
             Greed::Uploads => {
                 let (sender, receiver) = mpsc::channel(2);

@@ -120,6 +120,7 @@ greedy_peers! {
     a_greedy_peer_with_floods_of_rows_costs_nothing: Rows,
     a_greedy_peer_that_forges_reports_costs_nothing: Forgery,
     a_greedy_peer_that_reports_chains_of_others_costs_nothing: ChainsOfOthers,
+    a_peer_that_lies_about_its_own_work_costs_nothing: Lies,
     a_greedy_peer_whose_uploads_stall_costs_nothing: Uploads,
     a_greedy_peer_that_watches_and_never_reads_costs_nothing: Watching,
 }

@@ -97,6 +97,8 @@ impl Search {
         let budget = match ends {
             Ends::FreeByTime => Budget {
                 time: Some(TIME),
+                // Far more than anybody can do, and less than a message can claim.
+                evaluations: Some(1 << 44),
                 ..Budget::default()
             },
             Ends::LockstepByEvaluations => Budget {
@@ -133,6 +135,7 @@ impl Search {
             lease: Duration::from_secs(6),
             replicates: 0,
             chain_memory: ChainMemory::default(),
+            most_per_round: u64::MAX,
         };
         let settings = vec![("plan".to_owned(), format!("{plan:?}"))];
         let data = Bytes::from(encode_table(&table));

@@ -9,7 +9,7 @@ use rlbayes_proto::v1::coordinator_client::CoordinatorClient;
 use serde_json::Value;
 use std::fs;
 use std::future::Future;
-use std::net::{Ipv4Addr, TcpListener};
+use std::net::{IpAddr, Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
@@ -339,6 +339,21 @@ pub fn client(url: &str) -> CoordinatorClient<Channel> {
     let _entered = runtime().enter();
     let endpoint = Endpoint::from_shared(url.to_owned())
         .unwrap()
+        .connect_timeout(Duration::from_secs(5))
+        .timeout(Duration::from_secs(30));
+    CoordinatorClient::new(endpoint.connect_lazy()).max_encoding_message_size(usize::MAX)
+}
+
+/// Returns a client that connects from another address of this machine, and so is another peer.
+///
+/// # Panics
+/// If the URL is none.
+#[must_use]
+pub fn client_at(address: IpAddr, url: &str) -> CoordinatorClient<Channel> {
+    let _entered = runtime().enter();
+    let endpoint = Endpoint::from_shared(url.to_owned())
+        .unwrap()
+        .local_address(Some(address))
         .connect_timeout(Duration::from_secs(5))
         .timeout(Duration::from_secs(30));
     CoordinatorClient::new(endpoint.connect_lazy()).max_encoding_message_size(usize::MAX)

@@ -21,7 +21,7 @@ mod waiting;
 
 pub use acknowledged_rows::{AcknowledgedRows, missing_rows};
 pub use cluster::{
-    Cluster, SOON, aborted, block_on, client, killed, own_port, resident_bytes, status,
+    Cluster, SOON, aborted, block_on, client, client_at, killed, own_port, resident_bytes, status,
     wait_for_file,
 };
 pub use fixtures::{data, fixture, fixtures_in, network, shuffled_columns, write};

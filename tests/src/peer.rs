@@ -51,7 +51,17 @@ impl Peer {
     /// # Errors
     /// As the coordinator does.
     pub fn join_as(url: &str, hello: v1::JoinRequest) -> Result<Self, Status> {
-        let mut client = client(url);
+        Self::join_by(client(url), hello)
+    }
+
+    /// Joins a search over a connection of its own.
+    ///
+    /// # Errors
+    /// As the coordinator does.
+    pub fn join_by(
+        mut client: CoordinatorClient<Channel>,
+        hello: v1::JoinRequest,
+    ) -> Result<Self, Status> {
         let incarnation = hello.incarnation;
         let joined = block_on(client.join(hello))?.into_inner();
         Ok(Self {

@@ -17,14 +17,14 @@ use std::time::{Duration, Instant};
 use tonic::Code;
 
 const ASIA: &str = "asia_n1000_s1.csv.gz";
-const WIDE: &str = "win95pts_n1000_s1.csv.gz";
-const MIB: u64 = 1 << 20;
+pub(crate) const WIDE: &str = "win95pts_n1000_s1.csv.gz";
+pub(crate) const MIB: u64 = 1 << 20;
 /// The HTTP/2 preface, empty settings, and a PING.
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
 const PING: &[u8] = b"\0\0\x08\x06\0\0\0\0\x0012345678";
 
 /// Connections that speak HTTP/2 and only ping: more than a coordinator has places for strangers.
-fn pinging(port: u16, count: usize) -> Vec<TcpStream> {
+pub(crate) fn pinging(port: u16, count: usize) -> Vec<TcpStream> {
     let stranger = || {
         let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
         let _ = stream
@@ -82,7 +82,7 @@ fn idle_strangers_keep_nobody_out() {
     drop(readers);
 }
 
-fn get(address: &str, path: &str) -> String {
+pub(crate) fn get(address: &str, path: &str) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(SOON)).unwrap();
     write!(
@@ -95,13 +95,19 @@ fn get(address: &str, path: &str) -> String {
     answer
 }
 
+/// Columns of the wide table that are constant: an edge there is refused before anything is counted.
+pub(crate) const CONSTANT: [u16; 2] = [1, 68];
+
 /// A network in which every node has most of the 30 before it as parents, and a score that is possible
 /// and wrong: it has to be counted to be refused.
-fn costly(number: u16) -> v1::Row {
+pub(crate) fn costly(number: u16) -> v1::Row {
     let parents = |node: u16| {
-        (node.saturating_sub(30)..node).filter(move |at| !(at + number % 13).is_multiple_of(13))
+        (node.saturating_sub(30)..node)
+            .filter(move |at| !(at + number % 13).is_multiple_of(13))
+            .filter(|at| !CONSTANT.contains(at))
     };
     let pairs: Vec<(u16, u16)> = (1..76u16)
+        .filter(|node| !CONSTANT.contains(node))
         .flat_map(|node| parents(node).map(move |parent| (node, parent)))
         .collect();
     v1::Row {
@@ -127,7 +133,7 @@ fn a_flood_of_costly_rows_takes_no_lease_and_little_memory() {
     let warm = resident_bytes(cluster.coordinator());
     let url = cluster.url();
     // One more that is honest: it brings right rows that nobody knows yet, one at a time.
-    let rows: Vec<v1::Row> = (1..70).map(|node| true_row(WIDE, &[(0, node)])).collect();
+    let rows: Vec<v1::Row> = (2..60).map(|node| true_row(WIDE, &[(0, node)])).collect();
     let mut honest = Peer::join(&url, 7);
     let done = AtomicBool::new(false);
     let mut waited = Vec::new();
@@ -158,7 +164,7 @@ fn a_flood_of_costly_rows_takes_no_lease_and_little_memory() {
     });
     waited.sort_unstable();
     let p99 = waited[waited.len() * 99 / 100];
-    assert!(p99 < Duration::from_secs(5), "an exchange took {p99:?}");
+    assert!(p99 < Duration::from_secs(2), "an exchange took {p99:?}");
     let after = cluster.status().unwrap();
     assert!(after.refused_rows > 100, "{}", after.refused_rows);
     assert!(after.exchanges > before.exchanges + 2);

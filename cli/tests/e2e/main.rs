@@ -9,6 +9,7 @@ use rlbayes_tests::{Cluster, Program, Ran, Running};
 use std::ffi::OsStr;
 
 mod any_names;
+mod attack;
 mod bad_inputs;
 mod bootstrap;
 mod cluster;
@@ -23,6 +24,7 @@ mod help;
 mod hostile;
 mod json;
 mod kills;
+mod liars;
 mod limits;
 mod lockstep;
 mod model;

@@ -62,6 +62,7 @@ fn plan() -> SearchPlan {
         lease: Duration::from_secs(10),
         replicates: 0,
         chain_memory: ChainMemory::default(),
+        most_per_round: u64::MAX,
     }
 }
 
@@ -76,6 +77,7 @@ fn hello() -> Hello {
         chains: Vec::new(),
         search: None,
         work: rlbayes_common::exchange::Work::Search,
+        peer: None,
     }
 }
 

@@ -26,6 +26,11 @@ use world::{CHAINS, Op, WORKERS, World};
 /// Rounds of which the right pool is known.
 const ROUNDS: u64 = 100;
 
+/// What happens, and now and then a worker that lies.
+fn op_or_lie() -> impl Strategy<Value = Op> {
+    prop_oneof![50 => op(), 1 => (0..WORKERS).prop_map(Op::Lie)]
+}
+
 fn op() -> impl Strategy<Value = Op> {
     let which = 0..1000usize;
     let worker = 0..WORKERS;
@@ -117,7 +122,7 @@ proptest! {
 
     #[test]
     fn free_running_searches_keep_the_laws(
-        ops in prop::collection::vec(op(), 1..200),
+        ops in prop::collection::vec(op_or_lie(), 1..200),
         lost in 0..2 * WORKERS,
     ) {
         let mut world = World::new(Pace::Free);
@@ -141,7 +146,7 @@ proptest! {
 
     #[test]
     fn lockstep_rounds_are_the_same_whatever_happens(
-        ops in prop::collection::vec(op(), 1..200),
+        ops in prop::collection::vec(op_or_lie(), 1..200),
         lost in 0..2 * WORKERS,
         half_a_round in 0..u64::from(CHAINS),
     ) {

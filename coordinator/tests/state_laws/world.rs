@@ -9,12 +9,13 @@ use rlbayes::coordination::{
 };
 use rlbayes_common::elite::{EliteRow, Keying};
 use rlbayes_common::exchange::{
-    Answer, ChainReport, Exchange, Hello, ReplicateDescription, Reply, SearchDescription, Snapshot,
-    Welcome, Work,
+    Answer, ChainCounters, ChainOrder, ChainReport, ChainStatus, Exchange, Hello,
+    ReplicateDescription, Reply, SearchDescription, Snapshot, Welcome, Work, WorkerStatistics,
 };
-use rlbayes_common::ids::{ChainId, Incarnation, Seed, WorkerId};
+use rlbayes_common::ids::{ChainId, Incarnation, PeerId, Seed, WorkerId};
 use rlbayes_common::score::{LogScore, ScoreSpec};
-use rlbayes_common::search::{Budget, NamedConstraints, SearchSpec, StoppedBy};
+use rlbayes_common::search::{Budget, NamedConstraints, SavedChain, SearchSpec, StoppedBy};
+use rlbayes_common::snapshot::encode_chain;
 use rlbayes_common::support::{Draw, Resampling};
 use rlbayes_proto::convert::{
     KnownRows, description_to_wire, exchange_from_wire, exchange_to_wire, hello_from_wire,
@@ -55,7 +56,14 @@ pub(crate) enum Op {
     RestartCoordinator,
     /// A message is applied, and the coordinator dies before anything of it is stored.
     DieApplying(usize),
+    /// A worker claims much more work on its chains than it has done.
+    Lie(usize),
 }
+
+/// As much work as a message can claim.
+const MUCH: u64 = 1 << 46;
+/// The most that a thread can do in a second.
+const OF_A_THREAD: u64 = 1 << 28;
 
 fn plan(pace: Pace, replicates: u32) -> SearchPlan {
     SearchPlan {
@@ -76,6 +84,7 @@ fn plan(pace: Pace, replicates: u32) -> SearchPlan {
         lease: Duration::from_secs(10),
         replicates,
         chain_memory: ChainMemory::default(),
+        most_per_round: 1000,
     }
 }
 
@@ -152,6 +161,8 @@ pub(crate) struct World {
     acknowledged: AcknowledgedRows,
     acknowledged_replicates: BTreeSet<ChainId>,
     total: u64,
+    /// How much of lies may count by now; none: nobody has lied.
+    plausible: Option<u64>,
 }
 
 impl World {
@@ -175,6 +186,7 @@ impl World {
             acknowledged: AcknowledgedRows::default(),
             acknowledged_replicates: BTreeSet::new(),
             total: 0,
+            plausible: None,
         }
     }
 
@@ -208,6 +220,7 @@ impl World {
             }
             Op::Pass(millis) => self.pass(Duration::from_millis(millis), None),
             Op::Freeze(at, millis) => self.pass(Duration::from_millis(millis), Some(at)),
+            Op::Lie(at) => self.lie(at),
             Op::Clear => self.journal.clear(self.state.pool()),
             Op::RestartCoordinator => self.restart(),
             Op::DieApplying(at) => {
@@ -222,6 +235,50 @@ impl World {
         self.check();
     }
 
+    /// A worker claims work that nobody can have done, on all chains that it holds.
+    fn lie(&mut self, at: usize) {
+        let incarnation = Worker::incarnation(at, self.workers[at].start);
+        let Ok(welcome) = self.state.welcome(incarnation) else {
+            return;
+        };
+        let snapshot = Snapshot::new(encode_chain(&SavedChain::default()));
+        let lie = |order: &ChainOrder| ChainReport {
+            chain: order.chain,
+            sequence: match self.pace {
+                Pace::Lockstep => order.sequence,
+                Pace::Free => u64::from(u32::MAX),
+            },
+            finds: Vec::new(),
+            counters: ChainCounters {
+                evaluations: MUCH,
+                iterations: MUCH,
+                ..ChainCounters::default()
+            },
+            wants_seeds: false,
+            status: ChainStatus::Running,
+            snapshot: (self.pace == Pace::Lockstep).then(|| snapshot.clone()),
+        };
+        let exchange = Exchange {
+            worker: welcome.worker,
+            incarnation,
+            work: Work::Search,
+            reports: welcome.orders.iter().map(lie).collect(),
+            statistics: WorkerStatistics::default(),
+        };
+        self.plausible.get_or_insert(0);
+        self.more_is_plausible(Duration::from_secs(1));
+        self.apply(Event::Exchange(exchange));
+    }
+
+    /// Time has passed in which each worker may have worked on all chains.
+    fn more_is_plausible(&mut self, time: Duration) {
+        let threads = (WORKERS as u64 + 1) * u64::from(CHAINS);
+        let millis = u64::try_from(time.as_millis()).unwrap() + 1000;
+        if let Some(plausible) = &mut self.plausible {
+            *plausible = plausible.saturating_add((OF_A_THREAD / 1000 + 1) * threads * millis);
+        }
+    }
+
     fn take_message(&mut self, at: usize) -> Option<Message> {
         let at = at.checked_rem(self.network.len())?;
         Some(self.network.remove(at))
@@ -229,6 +286,7 @@ impl World {
 
     fn pass(&mut self, time: Duration, frozen: Option<usize>) {
         self.now += time;
+        self.more_is_plausible(time);
         self.apply(Event::Tick);
         for at in (0..WORKERS).filter(|&at| Some(at) != frozen) {
             let event = self.workers[at].pass(time);
@@ -243,6 +301,8 @@ impl World {
 
     fn start_coordinator(&mut self) {
         self.now = Duration::ZERO;
+        // Everybody may begin with something.
+        self.more_is_plausible(Duration::from_secs(1));
         self.uploads.clear();
     }
 
@@ -362,6 +422,7 @@ impl World {
             Content::Join(bytes) => {
                 let wire = v1::JoinRequest::decode(bytes.as_slice()).unwrap();
                 let mut hello: Hello = hello_from_wire(wire).unwrap();
+                hello.peer = Some(PeerId(message.worker as u64 + 1));
                 if hello.search == Some(REPLICATES_OF_SEARCH) {
                     hello.work = Work::Replicates;
                 } else {
@@ -529,7 +590,12 @@ impl World {
         }
         let done: u64 = done.values().sum();
         assert!(total >= self.total, "{total} after {}", self.total);
-        assert!(total <= done, "{total} counted, {done} done");
+        // Lies count no faster than work can be done, in lockstep not at all.
+        let lies = match self.pace {
+            Pace::Lockstep => 0,
+            Pace::Free => self.plausible.unwrap_or(0),
+        };
+        assert!(total <= done + lies, "{total} counted, {done} done");
         self.total = total;
         self.check_holders();
     }

@@ -69,6 +69,7 @@ pub fn hello_from_wire(hello: v1::JoinRequest) -> Result<Hello, WireError> {
         chains: hello.chains.into_iter().map(ChainId).collect(),
         search,
         work: Work::Search,
+        peer: None,
     })
 }
 

@@ -215,6 +215,7 @@ fn introductions_survive_the_wire_and_are_checked() {
         chains: vec![ChainId(0), ChainId(9)],
         search: Some(SearchId([1; 16])),
         work: Work::Search,
+        peer: None,
     };
     let wire = sent(&hello_to_wire(&hello));
     assert_eq!(hello_from_wire(wire.clone()).unwrap(), hello);

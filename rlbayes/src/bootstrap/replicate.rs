@@ -139,6 +139,7 @@ fn join(state: &mut State) -> (WorkerId, Vec<rlbayes_common::exchange::ChainOrde
         chains: Vec::new(),
         search: None,
         work: Work::Search,
+        peer: None,
     };
     state.apply(NOW, Event::Join(hello));
     let welcome = state.welcome(INCARNATION);

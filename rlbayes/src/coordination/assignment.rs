@@ -86,6 +86,7 @@ impl State {
             hello.chains.iter().map(|&chain| (worker, chain)).collect();
         self.rebalance(&wanted);
         self.drop_empty_chains();
+        self.look_at_claims(now, commands);
     }
 
     /// Returns what a process that joins has shown before: it comes back with chains that it has
@@ -171,6 +172,7 @@ impl State {
             self.repeat_orders();
             self.take_from_silent(now);
         }
+        self.look_at_claims(now, commands);
         if self.is_running()
             && let Some(reason @ (StoppedBy::Time | StoppedBy::CpuTime | StoppedBy::Stagnation)) =
                 self.plan.budget.reached(&self.spent(now))
@@ -329,7 +331,7 @@ impl State {
             has_reported: false,
         };
         state.started = true;
-        state.note_holder(worker.incarnation);
+        state.note_holder(worker.incarnation, worker.peer);
         if let Some(worker) = self.members.get_mut(to) {
             worker.standing.note_chain(self.now);
         }

@@ -3,7 +3,7 @@
 use rlbayes_common::exchange::{
     Answer, ChainCounters, ChainStatus, Origin, RunSequence, Snapshot, StoredChain,
 };
-use rlbayes_common::ids::{Incarnation, WorkerId};
+use rlbayes_common::ids::{Incarnation, PeerId, WorkerId};
 use rlbayes_common::search::Seeds;
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -21,8 +21,8 @@ pub(super) struct ChainState {
     /// Whether it was ever assigned to a worker.
     pub(super) started: bool,
     pub(super) held: Option<Held>,
-    /// The worker processes that it was given to last, oldest first.
-    pub(super) holders: VecDeque<Incarnation>,
+    /// The worker processes that it was given to last, oldest first, and who stands behind them.
+    pub(super) holders: VecDeque<(Incarnation, Option<PeerId>)>,
     /// How long its worker took for its last report.
     pub(super) took: Option<Duration>,
     /// The last answer, for reports that are repeated.
@@ -211,17 +211,17 @@ impl ChainState {
     }
 
     /// Notes that it is given to a worker process.
-    pub(super) fn note_holder(&mut self, incarnation: Incarnation) {
-        self.holders.retain(|&known| known != incarnation);
+    pub(super) fn note_holder(&mut self, incarnation: Incarnation, peer: Option<PeerId>) {
+        self.holders.retain(|&(known, _)| known != incarnation);
         if self.holders.len() == Self::HOLDERS {
             self.holders.pop_front();
         }
-        self.holders.push_back(incarnation);
+        self.holders.push_back((incarnation, peer));
     }
 
     /// Returns whether it was given to a worker process lately.
     pub(super) fn was_held_by(&self, incarnation: Incarnation) -> bool {
-        self.holders.contains(&incarnation)
+        self.holders.iter().any(|&(known, _)| known == incarnation)
     }
 
     /// Returns whether a worker runs it.

@@ -4,7 +4,7 @@
 use super::plan::{ChainCount, ChainMemory};
 use super::standing::{Standing, Trials};
 use rlbayes_common::exchange::{Hello, WorkerStatistics};
-use rlbayes_common::ids::{ChainId, Incarnation, WorkerId};
+use rlbayes_common::ids::{ChainId, Incarnation, PeerId, WorkerId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -31,6 +31,7 @@ pub(super) struct Membership {
 #[derive(Clone, Debug)]
 pub(super) struct Worker {
     pub(super) incarnation: Incarnation,
+    pub(super) peer: Option<PeerId>,
     pub(super) host: String,
     pub(super) threads: u32,
     /// How many chains fit into its memory.
@@ -87,6 +88,7 @@ impl Membership {
             id,
             Worker {
                 incarnation: hello.incarnation,
+                peer: hello.peer,
                 host: hello.host.clone(),
                 threads: hello.threads.max(1),
                 most_chains: fitting.map_or(usize::MAX, |chains| chains as usize),
@@ -361,6 +363,7 @@ mod tests {
             chains: Vec::new(),
             search: None,
             work: Work::Search,
+            peer: None,
         }
     }
 

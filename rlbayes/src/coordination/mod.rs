@@ -5,6 +5,7 @@
 mod assignment;
 mod chains;
 mod command;
+mod credit;
 mod event;
 mod membership;
 mod plan;
@@ -30,6 +31,7 @@ pub use view::{CurvePoint, ReplicateView, Stage, View, WorkerView};
 
 use crate::bootstrap::Replicate;
 use chains::ChainState;
+use credit::Credits;
 use membership::Membership;
 use replicates::Doing;
 use rlbayes_common::elite::{EliteRow, Pool};
@@ -95,6 +97,8 @@ pub struct Progress {
     pub incarnations: Vec<(ChainId, Incarnation, ChainCounters)>,
     /// Processes before these: their counters are part of the sum, and not kept separately.
     pub retired: Vec<(ChainId, Incarnation)>,
+    /// Free-running: what of their counters does not count yet, by chain.
+    pub waiting: Vec<(ChainId, ChainCounters)>,
     /// Rows sent to chains.
     pub seeds_sent: u64,
     /// Exchanges taken.
@@ -176,6 +180,8 @@ pub struct State {
     /// Work done before a restart, and the sum of all work.
     before: ChainCounters,
     total: ChainCounters,
+    /// What of the claims of workers counts, and what waits.
+    credits: Credits,
     seeds_sent: u64,
     exchanges: u64,
     /// Rows from workers that were refused: whoever checks them tells.
@@ -222,6 +228,7 @@ impl State {
             curve: Curve::default(),
             before: ChainCounters::default(),
             total: ChainCounters::default(),
+            credits: Credits::default(),
             seeds_sent: 0,
             exchanges: 0,
             refused_rows: 0,

@@ -29,6 +29,8 @@ pub struct SearchPlan {
     pub replicates: u32,
     /// What its chains take of a worker's memory.
     pub chain_memory: ChainMemory,
+    /// How many evaluations a chain can make in a lockstep round at most: whoever reports more lies.
+    pub most_per_round: u64,
 }
 
 /// What the chains of a search take of the memory of the process that runs them.

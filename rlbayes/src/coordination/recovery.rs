@@ -1,6 +1,7 @@
 //! What is stored of a search, and resuming from it.
 
 use super::chains::ChainState;
+use super::credit::Credits;
 use super::plan::{ChainCount, SearchPlan};
 use super::replicates::Doing;
 use super::rounds::Rounds;
@@ -50,13 +51,13 @@ impl State {
                         chain.counted.retire(incarnation);
                     }
                 }
-                let mut counted = ChainCounters::default();
                 for (id, incarnation, counters) in progress.incarnations {
                     if let Some(chain) = state.chains.get_mut(&id) {
-                        counted = counted.plus(chain.counted.raise(incarnation, counters));
+                        chain.counted.raise(incarnation, counters);
                     }
                 }
-                state.before = progress.counters.since(counted);
+                state.credits = Credits::waited(progress.waiting);
+                state.before = progress.counters.since(state.counted_of_chains());
             }
             Pace::Lockstep => {
                 for (id, stored) in chains {
@@ -66,15 +67,13 @@ impl State {
                 }
                 // What chains have done is theirs, and stored with them; the rest was done by
                 // replicates.
-                let of_chains = state.chains.values().map(|chain| chain.counted.sum());
-                let counted = of_chains.fold(ChainCounters::default(), ChainCounters::plus);
                 if !state.replicates.is_empty() {
-                    state.before = progress.counters.since(counted);
+                    state.credits = Credits::waited(progress.waiting);
+                    state.before = progress.counters.since(state.counted_of_chains());
                 }
             }
         }
-        let counted = state.chains.values().map(|chain| chain.counted.sum());
-        state.total = counted.fold(state.before, ChainCounters::plus);
+        state.total = state.before.plus(state.counted_of_chains());
         if let Some(record) = &mut state.record {
             // A record is stored at once, lockstep chains every few rounds: the work between is
             // repeated.
@@ -122,6 +121,15 @@ impl State {
             }
         }
         state
+    }
+
+    /// Returns what chains have done, as far as it counts.
+    fn counted_of_chains(&self) -> ChainCounters {
+        let chains = self.chains.iter();
+        chains.fold(ChainCounters::default(), |sum, (&id, chain)| {
+            let waiting = self.credits.waiting_of(id);
+            sum.plus(chain.counted.sum().since(waiting))
+        })
     }
 
     /// Returns whether a stored end still holds under the present budget.
@@ -192,6 +200,7 @@ impl State {
             counters: self.total,
             incarnations,
             retired,
+            waiting: self.credits.waiting().into_iter().collect(),
             seeds_sent: self.seeds_sent,
             exchanges: self.exchanges,
             refused_rows: self.refused_rows,

@@ -190,16 +190,16 @@ impl State {
             });
             self.replicates.insert(id.0, Arc::clone(&replicate));
             if counts {
-                self.before = self.before.plus(report.counters);
-                self.total = self.before;
+                let peer = self.peer_behind(worker, incarnation, id);
+                let holder = worker.filter(|_| by_holder);
+                self.claim(now, (holder, peer), id, report.counters);
             }
             commands.push(Command::StoreReplicate(id.0, replicate));
             commands.push(Command::StoreProgress);
-            if let Some(worker) = worker.filter(|_| by_holder) {
-                self.members
-                    .credit(now, worker, report.counters.evaluations);
-            }
         }
+        let Some(chain) = self.chains.get_mut(&id) else {
+            return;
+        };
         let is_done = chain.status != ChainStatus::Running;
         if let Some(worker) = worker.filter(|_| by_holder) {
             chain.took = chain.held.as_ref().map(|held| {

@@ -215,12 +215,24 @@ impl State {
         budget: Option<u64>,
         figure: impl Fn(&ChainCounters) -> u64,
     ) -> Option<u64> {
+        let share = self.share_of(chain, budget, &figure)?;
+        let claimed = self.chains.get(&chain).map(|chain| chain.counted.sum());
+        let used = claimed.map(|claimed| claimed.since(self.credits.waiting_of(chain)));
+        Some(share.saturating_sub(used.as_ref().map_or(0, figure)))
+    }
+
+    /// Returns how much of a budget a chain may use in all; none where nothing is limited.
+    pub(super) fn share_of(
+        &self,
+        chain: ChainId,
+        budget: Option<u64>,
+        figure: impl Fn(&ChainCounters) -> u64,
+    ) -> Option<u64> {
         let (Some(budget), ChainCount::Fixed(chains)) = (budget, self.plan.chains) else {
             return None;
         };
         let left = budget.saturating_sub(figure(&self.before));
-        let used = self.chains.get(&chain).map(|chain| chain.counted.sum());
-        Some(share(left, chains, chain).saturating_sub(used.as_ref().map_or(0, figure)))
+        Some(share(left, chains, chain))
     }
 }
 

@@ -129,8 +129,14 @@ impl State {
         let status = self.possible(report.status);
         let run = RunSequence::of(sequence).counted_as(incarnation);
         let holder = worker.filter(|&worker| self.holds(worker, id));
-        if self.believes(incarnation, id, run) {
-            self.count(now, holder, Some(run), id, report.counters);
+        if self.believes(incarnation, id, run)
+            && let Some(chain) = self.chains.get_mut(&id)
+        {
+            let added = chain.counted.raise(run, report.counters);
+            let peer = self.peer_behind(worker, incarnation, id);
+            if !self.claim(now, (holder, peer), id, added) {
+                commands.push(Command::StoreProgress);
+            }
         }
         self.merge(now, report, commands);
         self.check_budget(now, commands);
@@ -138,9 +144,19 @@ impl State {
         let Some(worker) = holder else {
             return;
         };
+        let is_early = !self.has_used_its_share(id, status);
         let Some(chain) = self.chains.get_mut(&id) else {
             return;
         };
+        if is_early && self.phase == Phase::Running {
+            chain.answered = Some(Answered {
+                incarnation: Some(incarnation),
+                sequence,
+                answer: Answer::Revoke,
+            });
+            self.give_anew(worker, id);
+            return;
+        }
         chain.status = status;
         if self.note_report(now, worker, id) {
             self.rebalance(&[]);
@@ -185,13 +201,18 @@ impl State {
         }
     }
 
-    /// Returns what a worker can mean: nobody has used up a limit that there is not.
+    /// Returns what a worker can mean: nobody has used up a limit that its chain does not have.
     fn possible(&self, status: ChainStatus) -> ChainStatus {
         let budget = &self.plan.budget;
+        let is_open = matches!(self.plan.chains, ChainCount::PerThread(_));
         match status {
             status if self.doing != Doing::Search => status,
-            ChainStatus::OutOfEvaluations if budget.evaluations.is_none() => ChainStatus::Running,
-            ChainStatus::OutOfIterations if budget.iterations.is_none() => ChainStatus::Running,
+            ChainStatus::OutOfEvaluations if is_open || budget.evaluations.is_none() => {
+                ChainStatus::Running
+            }
+            ChainStatus::OutOfIterations if is_open || budget.iterations.is_none() => {
+                ChainStatus::Running
+            }
             status => status,
         }
     }
@@ -220,6 +241,11 @@ impl State {
         }
         let lacks_state = self.plan.snapshots == Snapshots::EveryRound && report.snapshot.is_none();
         if lacks_state {
+            return;
+        }
+        let is_of_this_process = self.members.get(worker).is_some_and(|it| it.peer.is_none());
+        if !is_of_this_process && !self.fits_round(&report) {
+            self.take_from_liar(now, worker, id);
             return;
         }
         // More chains come with the next round.
@@ -254,7 +280,7 @@ impl State {
             // None if the report has none: an older state would not fit this round's seeds.
             chain.snapshot = report.snapshot.take();
             let holder = chain.held.as_ref().map(|held| held.by);
-            self.count(now, holder, None, id, report.counters);
+            self.count_own(now, holder, id, report.counters);
             let running = report.status == ChainStatus::Running;
             reported.push((id, report.sequence, running, report.wants_seeds));
             self.merge(now, report, commands);
@@ -320,24 +346,17 @@ impl State {
         self.rebalance(&[]);
     }
 
-    /// Counts what a worker process has done on a chain or, without one, what the chain itself has.
-    pub(super) fn count(
+    /// Counts what a lockstep chain has done in all.
+    pub(super) fn count_own(
         &mut self,
         now: Duration,
         worker: Option<WorkerId>,
-        incarnation: Option<Incarnation>,
         chain: ChainId,
         counters: ChainCounters,
     ) {
         if let Some(state) = self.chains.get_mut(&chain) {
-            let added = match incarnation {
-                Some(incarnation) => state.counted.raise(incarnation, counters),
-                None => state.counted.raise_own(counters),
-            };
-            self.total = self.total.plus(added);
-            if let Some(worker) = worker {
-                self.members.credit(now, worker, added.evaluations);
-            }
+            let added = state.counted.raise_own(counters);
+            self.claim(now, (worker, None), chain, added);
         }
     }
 

@@ -68,7 +68,7 @@ impl State {
     pub fn show_cut_round(&mut self, now: Duration, reports: Vec<ChainReport>) {
         let mut not_stored = Vec::new();
         for report in reports {
-            self.count(now, None, None, report.chain, report.counters);
+            self.count_own(now, None, report.chain, report.counters);
             self.merge(now, report, &mut not_stored);
         }
     }

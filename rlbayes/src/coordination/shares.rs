@@ -149,6 +149,7 @@ mod tests {
                 chains: Vec::new(),
                 search: None,
                 work: Work::Search,
+                peer: None,
             };
             let mut standing = Standing::ON_TRIAL;
             standing.vouch(if is_shown { threads } else { 0 });

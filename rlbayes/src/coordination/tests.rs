@@ -9,6 +9,7 @@ use rlbayes_common::ids::{NodeIdx, Seed, WorkerId};
 use rlbayes_common::search::{Budget, Fields, SavedChain, Stagnation};
 use rlbayes_common::snapshot::encode_chain;
 
+mod claims;
 mod members;
 mod replicates;
 
@@ -38,6 +39,7 @@ fn plan(pace: Pace, budget: Budget) -> SearchPlan {
         lease: LEASE,
         replicates: 0,
         chain_memory: ChainMemory::default(),
+        most_per_round: u64::MAX,
     }
 }
 
@@ -56,6 +58,7 @@ fn hello(incarnation: u64) -> Hello {
         chains: Vec::new(),
         search: None,
         work: Work::Search,
+        peer: None,
     }
 }
 

@@ -79,6 +79,7 @@ fn batch() -> Batch {
                 ),
             ],
             retired: vec![(ChainId(2), Incarnation(5)), (ChainId(2), Incarnation(3))],
+            waiting: vec![waits(2, 1)],
             seeds_sent: 8,
             exchanges: 11,
             refused_rows: 12,
@@ -88,6 +89,15 @@ fn batch() -> Batch {
         replicates: Vec::new(),
         keep_only: None,
     }
+}
+
+/// Evaluations of a chain that do not count yet.
+fn waits(chain: u32, evaluations: u64) -> (ChainId, ChainCounters) {
+    let counters = ChainCounters {
+        evaluations,
+        ..Default::default()
+    };
+    (ChainId(chain), counters)
 }
 
 fn load(path: &Path) -> Result<Option<Loaded>, JournalError> {
@@ -312,10 +322,19 @@ fn processes_that_come_change_and_go_are_stored_as_they_are() {
         (vec![], vec![]),
         (vec![process(2, 7, 1)], vec![(ChainId(1), Incarnation(2))]),
     ];
-    for (incarnations, retired) in steps {
+    let waiting = [
+        vec![waits(0, 5)],
+        vec![waits(0, 5), waits(1, 1)],
+        vec![waits(0, 4), waits(1, 1), waits(2, 7)],
+        vec![waits(1, 1)],
+        vec![],
+        vec![waits(7, 1)],
+    ];
+    for ((incarnations, retired), waiting) in steps.into_iter().zip(waiting) {
         let progress = Progress {
             incarnations: incarnations.clone(),
             retired: retired.clone(),
+            waiting: waiting.clone(),
             ..Progress::default()
         };
         let written = Batch {
@@ -327,6 +346,7 @@ fn processes_that_come_change_and_go_are_stored_as_they_are() {
         let stored = loaded.unwrap().stored.unwrap().progress;
         assert_eq!(stored.incarnations, incarnations);
         assert_eq!(stored.retired, retired);
+        assert_eq!(stored.waiting, waiting);
     }
 }
 

@@ -81,6 +81,7 @@ impl SessionSettings {
             chains: held.chains,
             search: held.search,
             work: Work::Search,
+            peer: None,
         }
     }
     /// Returns a message with reports; whoever sends it adds the statistics.
