@@ -18,8 +18,8 @@ use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Extension, Router};
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use hyper_util::server::conn::auto::Builder;
+use hyper::server::conn::http1::Builder;
+use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use rlbayes_common::io::Format;
 use std::future::Future;
@@ -124,9 +124,8 @@ pub async fn serve(
         .route("/viewer.css", get(|| async { page::viewer_style() }))
         .route("/health", get(|| async { "ok\n" }))
         .merge(guarded);
-    let mut builder = Builder::new(TokioExecutor::new()).http1_only();
+    let mut builder = Builder::new();
     builder
-        .http1()
         .timer(TokioTimer::new())
         .header_read_timeout(guard::FIRST_CALL)
         .max_buf_size(MAX_HEAD_BYTES);
@@ -145,12 +144,12 @@ pub async fn serve(
         let builder = builder.clone();
         let router = router.clone().layer(Extension(stream.place().clone()));
         match &tls {
-            None => drop(open.spawn(serve_connection(builder, router, stream))),
+            None => drop(open.spawn(serve_connection(builder, router, Box::new(stream)))),
             Some(tls) => {
                 let handshake = TlsAcceptor::from(Arc::clone(tls)).accept(stream);
                 open.spawn(async move {
                     if let Ok(Ok(stream)) = timeout(guard::FIRST_CALL, handshake).await {
-                        serve_connection(builder, router, stream).await;
+                        serve_connection(builder, router, Box::new(stream)).await;
                     }
                 });
             }
@@ -158,13 +157,14 @@ pub async fn serve(
     }
 }
 
+/// A connection, with TLS or without: one type, so that the server is compiled once.
+trait Connection: AsyncRead + AsyncWrite + Unpin + Send {}
+
+impl<T: AsyncRead + AsyncWrite + Unpin + Send> Connection for T {}
+
 /// Serves a connection for as long as it may live. A peer that disconnects or sends garbage affects
 /// only itself: errors are ignored.
-async fn serve_connection(
-    builder: Builder<TokioExecutor>,
-    router: Router,
-    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
-) {
+async fn serve_connection(builder: Builder, router: Router, stream: Box<dyn Connection>) {
     let service = TowerToHyperService::new(router);
     let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service));
     if timeout(LIFE, connection.as_mut()).await.is_err() {
