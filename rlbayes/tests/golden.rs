@@ -1,7 +1,7 @@
 //! Results that must never change by accident: score, edges and counters of searches whose result
-//! depends on the seed alone, as the program found them before the library existed (commit 54ed34a,
-//! `learn --threads 1 --seed S --evaluations 2000000`, and `--threads 2 --deterministic`). The edges
-//! are those that the search found; results show the canonical member of their class.
+//! depends on the seed alone, as `learn --threads 1 --seed S --evaluations 2000000 --json` and
+//! `--threads 2 --deterministic` have them since bursts concede (November 2026). A change of the search
+//! on purpose makes them anew, and says what it brings in docs/research-notes.md.
 
 #![expect(
     clippy::unwrap_used,
