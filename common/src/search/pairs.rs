@@ -43,12 +43,15 @@ impl PairBlocks {
     }
 }
 
+/// What a node gains by some parents.
+type Gathered = Vec<(f64, NodeIdx)>;
+
 /// By node the most promising parents, those that gain most as its only one, best first.
 #[derive(Debug)]
 pub(crate) struct Partners {
     /// One for each block of pairs that is counted.
     blocks: Box<[OnceLock<()>]>,
-    gathered: Box<[Mutex<Vec<(f64, NodeIdx)>>]>,
+    gathered: Box<[Mutex<Gathered>]>,
     /// By node: its score without parents.
     alone: OnceLock<Box<[f64]>>,
     /// Once all blocks are counted.
