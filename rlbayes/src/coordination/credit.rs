@@ -29,8 +29,9 @@ const CARRIED: Duration = Duration::from_secs(60);
 const SETTLED: Duration = Duration::from_secs(2);
 /// How often paces are taken anew, and what waits is credited.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
-/// How many evaluations a chain may have left when it says that it has none: one question's at most.
-const LAST_QUESTION: u64 = 1 << 16;
+/// How many evaluations a chain may have left when it says that it has none: one question's at most, the
+/// pairs of four of 16 384 nodes.
+const LAST_QUESTION: u64 = 1 << 17;
 /// Who stands behind workers that are not known any more, as after a restart.
 const UNKNOWN: PeerId = PeerId(0);
 
