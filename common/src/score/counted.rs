@@ -296,7 +296,7 @@ impl<T: CountedTerms> LocalScore for Counted<T> {
         };
         self.index.pairs(lines, columns, is_worth_it, |pair| {
             let Some(cells) = pair.cells else {
-                uncounted.push((pair.line, pair.column));
+                uncounted.push((pair.column, pair.line));
                 return;
             };
             let size = size(pair.column, pair.line);
@@ -313,18 +313,21 @@ impl<T: CountedTerms> LocalScore for Counted<T> {
             };
             report(pair.line, pair.column, self.score(sums, size));
         });
-        for (line, column) in uncounted {
+        uncounted.sort_unstable();
+        for of_column in uncounted.chunk_by(|a, b| a.0 == b.0) {
+            let (column, _) = of_column[0];
+            let lines: Vec<NodeIdx> = of_column.iter().map(|&(_, line)| line).collect();
             let request = Toggles {
-                additions: &[line],
+                additions: &lines,
                 removals: &[],
                 skip_hopeless: false,
                 kernel: Kernel::Auto,
             };
-            let mut score = f64::NAN;
-            self.with_each(column, &[], request, scratch, &mut |_, with| {
-                score = with.unwrap_or(score);
+            self.with_each(column, &[], request, scratch, &mut |line, score| {
+                if let Some(score) = score {
+                    report(line, column, score);
+                }
             });
-            report(line, column, score);
         }
         for (line, column) in hopeless {
             found(column, line, None);
