@@ -6,7 +6,7 @@ use crate::runs::{Climb, climb, hill_climbing};
 use crate::statistics::{exponent, median};
 use crate::terminal::{bar_over, print};
 use crate::tiles::{read_pattern, tile};
-use clap::Args;
+use clap::{Args, ValueEnum};
 use rlbayes::units::show_count;
 use rlbayes::{SearchRequest, SearchSettings, Table};
 use rlbayes_common::data::sample;
@@ -30,6 +30,9 @@ pub(crate) struct GrowthArgs {
     /// Rows that are sampled
     #[arg(long, value_name = "N", default_value_t = 1000)]
     rows: usize,
+    /// Which search climbs
+    #[arg(long, value_enum, default_value_t = Climber::Rlbayes)]
+    search: Climber,
     /// Networks of each size, with seeds 1, 2, 3, …
     #[arg(long, value_name = "N", default_value_t = 3)]
     seeds: u64,
@@ -41,6 +44,15 @@ pub(crate) struct GrowthArgs {
     out: Option<PathBuf>,
 }
 
+/// Whose first local optimum is waited for.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Climber {
+    /// The default search, one chain
+    Rlbayes,
+    /// Hill climbing, which looks at every edge after every step
+    Hc,
+}
+
 const EXAMPLES: &str = "\
 Large networks are copies of a small one with fresh names; half of the roots of a copy depend on a
 random node of an earlier copy. Rows are sampled from them; time is processor time of the climb,
@@ -48,6 +60,7 @@ without reading and sampling. Short climbs are repeated with empty caches.
 
 Examples:
   cargo run --release -p rlbayes-bench -- growth
+  cargo run --release -p rlbayes-bench -- growth --search hc
   cargo run --release -p rlbayes-bench -- growth --sizes 500,1000,2000,4000 --network data/networks/hailfinder.bif --seeds 1";
 
 #[derive(Clone, Copy, Debug)]
@@ -78,7 +91,7 @@ pub(crate) fn run(args: &GrowthArgs, interrupt: &AtomicBool) -> Result<(), Failu
     'all: for &nodes in &args.sizes {
         for seed in 1..=args.seeds {
             bar.set_message(format!("{nodes} variables, seed {seed}"));
-            match measure(&pattern, nodes, args.rows, seed, interrupt)? {
+            match measure(&pattern, nodes, args, seed, interrupt)? {
                 Some(measured) => climbs.push(measured),
                 None => break 'all,
             }
@@ -104,17 +117,18 @@ pub(crate) fn run(args: &GrowthArgs, interrupt: &AtomicBool) -> Result<(), Failu
 fn measure(
     pattern: &Network,
     nodes: usize,
-    rows: usize,
+    args: &GrowthArgs,
     seed: u64,
     interrupt: &AtomicBool,
 ) -> Result<Option<Measured>, Failure> {
     let network = tile(pattern, nodes, Seed(seed))?;
-    let table = sample(&network, rows, Seed(seed)).map_err(Failure::input)?;
+    let table = sample(&network, args.rows, Seed(seed)).map_err(Failure::input)?;
     let table = Table::from_data("sampled", table);
-    let settings = SearchSettings {
-        seed,
-        ..hill_climbing()
-    };
+    let mut settings = hill_climbing();
+    settings.seed = seed;
+    if let Climber::Rlbayes = args.search {
+        settings.algorithm = SearchSettings::default().algorithm;
+    }
     let request = SearchRequest::new(&table, &settings).map_err(Failure::input)?;
     let mut total = 0.0;
     for climbs in 1u32.. {

@@ -73,13 +73,13 @@ pub(crate) struct Climb {
     pub(crate) edges: usize,
 }
 
-/// Climbs once with empty caches; none if interrupted.
+/// Climbs to the first local optimum with empty caches; none if interrupted.
 pub(crate) fn climb(request: &SearchRequest, interrupt: &AtomicBool) -> Option<Climb> {
     let problem = request.problem();
     let clock = ThreadClock::started();
     let seed = Seed(request.seed());
     let mut chain = request.algorithm().start(&problem, ChainId(0), 1, seed);
-    while chain.step() == StepOutcome::Ran {
+    while !chain.has_climbed() && chain.step() == StepOutcome::Ran {
         if interrupt.load(Relaxed) {
             return None;
         }
