@@ -118,3 +118,33 @@ fn what_another_chain_gained_is_added() {
     one.step();
     assert!(one.core().best().unwrap().score >= own.max(mate.score));
 }
+
+#[test]
+fn a_chain_stored_while_it_pairs_nodes_finds_all_partners_in_another_process() {
+    let table = dependent_table(70, 60, 3);
+    let shared = || problem(&table, &NamedConstraints::default());
+    let mut whole = chain(&shared(), 1);
+    while !matches!(whole.stage, Stage::Pairing(known) if known > 0) {
+        whole.step();
+    }
+    let saved = whole.save();
+    let problem = shared();
+    let evaluator = Evaluator::new(Arc::clone(&problem)).skipping_hopeless();
+    let start = problem.start().clone();
+    let params = RlBayesParams::default();
+    let mut resumed = RegionChain::resume(evaluator, start, params, RANK, &saved).unwrap();
+    for chain in [&mut whole, &mut resumed] {
+        while !chain.has_climbed() {
+            assert_eq!(chain.step(), StepOutcome::Ran);
+        }
+    }
+    for node in NodeIdx::all(70) {
+        let expected = whole.core.evaluator.problem().partners(node);
+        assert_eq!(problem.partners(node), expected);
+    }
+    // The chain had paired the first of the nodes when it was stored.
+    assert!(NodeIdx::all(32).any(|node| !problem.partners(node).is_empty()));
+    assert_eq!(resumed.core().best(), whole.core().best());
+    let evaluations = |chain: &RegionChain| chain.core().evaluator.evaluations();
+    assert_eq!(evaluations(&resumed), evaluations(&whole));
+}
